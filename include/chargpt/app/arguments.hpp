@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/config_loader.hpp"
+
+namespace chargpt {
+
+/// What was typed, as typed. Every flag that stands for a config key is in `overrides`.
+struct Arguments {
+  std::string config_file;
+  std::vector<Override> overrides;
+  bool quiet = false, verbose = false, json = false, no_color = false;
+
+  std::string out;
+  std::string resume;  ///< "auto" or a run folder; empty: not resumed
+  bool overwrite = false;
+
+  std::string run, model, checkpoint;
+  std::optional<std::string> prompt;
+  std::string prompt_file;
+  std::string data, split;
+
+  std::vector<std::string> files;  ///< positional arguments
+  std::optional<double> seconds;
+};
+
+/// One command: how it is named, explained, parsed and run.
+int run_train(const Arguments& arguments);
+int run_sample(const Arguments& arguments);
+int run_eval(const Arguments& arguments);
+int run_bench(const Arguments& arguments);
+int run_config_show(const Arguments& arguments);
+int run_config_check(const Arguments& arguments);
+int run_config_diff(const Arguments& arguments);
+int run_config_schema(const Arguments& arguments);
+int run_config_init(const Arguments& arguments);
+
+}  // namespace chargpt

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace chargpt {
+
+/// Parses the command line, runs the command and returns the exit code. Reports usage errors on stderr with the nearest
+/// known word. Throws Error for failures of the command itself.
+int run_command_line(int argc, const char* const* argv);
+
+}  // namespace chargpt

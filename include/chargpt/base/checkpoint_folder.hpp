@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/corpus.hpp"
+#include "chargpt/base/json.hpp"
+#include "chargpt/base/safetensors.hpp"
+
+namespace chargpt {
+
+/// What a checkpoint says of itself besides its tensors; manifest.json, version 1. The file's last member is the
+/// XXH3-128 of the text before it, so that no damage to the manifest itself passes.
+struct Manifest {
+  std::int64_t step = 0;                     ///< optimizer steps done
+  std::map<std::string, WrittenFile> files;  ///< every file of the folder but the manifest
+  Json config;                               ///< resolved config of the run
+  Fingerprint data;
+  Json build;                             ///< version, compiler, libtorch, instruction set, threads
+  std::optional<std::int64_t> best_step;  ///< with the best validation loss so far
+  std::optional<double> best_loss;        ///< nats per character
+  double smoothed_loss = 0;               ///< state of the progress display
+  bool acts_pending = false;              ///< stopped after the step but before its evaluation and sample
+
+  Json to_json() const;
+  static Manifest from_json(const Json& json, const std::string& source);  ///< Error(unusable_model)
+};
+
+/// Writes DIR/step-00000123 with one commit point: files go to a temporary folder, the manifest last, all synced, then
+/// one rename. A writer that is destroyed before commit() removes its temporary folder.
+class CheckpointWriter {
+ public:
+  CheckpointWriter(std::string checkpoints_dir, std::int64_t step);
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+  ~CheckpointWriter();
+  std::string path(const std::string& file) const;  ///< where to write a file of the checkpoint
+  /// An existing checkpoint of the same step is replaced. Errors: io, cannot_create.
+  void commit(const Manifest& manifest);
+
+ private:
+  std::string checkpoints_dir_;
+  std::string temporary_;
+  std::int64_t step_;
+};
+
+std::string checkpoint_name(std::int64_t step);  ///< "step-00000123"
+/// Steps of the committed checkpoints in a folder, ascending; empty if the folder does not exist. Foreign names are
+/// ignored.
+std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir);
+/// Reads a checkpoint's manifest and checks every file's size and checksum. Error(unusable_model) naming file and
+/// reason.
+Manifest verify_checkpoint(const std::string& checkpoint_dir);
+/// Removes all but the newest `keep` checkpoints and `best`; and our own temporary folders. Foreign files stay.
+void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best);
+
+/// The small file DIR/best. write: replaced atomically. read: nothing if there is none; Error(unusable_model) if it is
+/// damaged.
+void write_best(const std::string& checkpoints_dir, std::int64_t step);
+std::optional<std::int64_t> read_best(const std::string& checkpoints_dir);
+
+}  // namespace chargpt

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chargpt/base/config_key.hpp"
+
+namespace chargpt {
+
+/// How a data file is cut into documents. `automatic` takes jsonl for a path that ends in ".jsonl", text otherwise.
+enum class DataFormat { automatic, text, jsonl };
+std::string_view name(DataFormat value);
+
+/// How train, validation and test parts are cut from one file. `contiguous`: in file order, at characters of a text and
+/// at documents of JSONL; `document`: whole documents in a seeded random order (JSONL only); `automatic`: contiguous
+/// for text, document for JSONL.
+enum class SplitMethod { automatic, contiguous, document };
+std::string_view name(SplitMethod value);
+
+/// Which windows a step trains on: independent uniform draws, or each window once an epoch in a seeded order.
+enum class WindowOrder { random, shuffled };
+std::string_view name(WindowOrder value);
+
+/// One way of computing masked attention; all give the same numbers. `heads`: the lecture's modules, head by head;
+/// `fused`: one q, k, v product and one attention for all heads. `automatic` takes fused.
+enum class AttentionPath { automatic, heads, fused };
+std::string_view name(AttentionPath value);
+
+enum class DecayScope { all, matrices };
+std::string_view name(DecayScope value);
+
+enum class ScheduleName { constant, cosine };
+std::string_view name(ScheduleName value);
+
+// In each section a key is a member and the row beside it in describe(): name, member, range, help. Adding a key is
+// adding those two lines; parsing, --set, the environment, messages, schema, README table and checkpoints follow.
+
+struct DataConfig {
+  std::string path;
+  std::string val_path;
+  std::string test_path;
+  DataFormat format = DataFormat::automatic;
+  std::string field = "text";
+  double val_fraction = 0.1;
+  double test_fraction = 0.0;
+  SplitMethod split = SplitMethod::automatic;
+  std::int64_t split_seed = 1;
+  WindowOrder windows = WindowOrder::random;
+  std::int64_t stride = 1;
+
+  void describe(KeyList& keys);
+};
+
+struct ModelConfig {
+  std::int64_t layers = 4;
+  std::int64_t heads = 4;
+  std::int64_t width = 128;
+  std::int64_t context = 64;
+  double dropout = 0.0;
+  AttentionPath attention = AttentionPath::automatic;
+
+  std::int64_t head_size() const { return width / heads; }
+  void describe(KeyList& keys);
+};
+
+struct TrainConfig {
+  std::int64_t steps = 2000;      ///< optimizer steps; 0: as many as `epochs` needs
+  std::int64_t epochs = 0;        ///< passes over the training windows; exactly one of steps and epochs is not 0
+  std::int64_t batch = 32;        ///< windows per optimizer step
+  std::int64_t micro_batch = 0;   ///< windows per pass; 0: batch
+  std::int64_t eval_every = 250;  ///< steps; 0: only at the end
+  std::int64_t save_every = 0;    ///< steps; 0: only at evaluations that are the best so far, and at the end
+  std::int64_t keep = 2;          ///< checkpoints kept besides the best
+  std::int64_t log_every = 50;    ///< steps between progress lines where stderr is no terminal
+  std::int64_t sample_every = 0;  ///< steps between samples, drawn with the `sample` section; 0: none
+
+  std::int64_t windows_per_pass() const { return micro_batch == 0 ? batch : micro_batch; }
+  void describe(KeyList& keys);
+};
+
+struct EvalConfig {
+  std::int64_t batch = 64;  ///< windows per pass; changes speed and memory, never the result
+
+  void describe(KeyList& keys);
+};
+
+struct OptimizerConfig {
+  double learning_rate = 1e-3;
+  std::vector<double> betas = {0.9, 0.999};
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  DecayScope decay = DecayScope::all;
+  double clip = 0.0;  ///< largest global gradient norm; 0: no clipping
+
+  void describe(KeyList& keys);
+};
+
+struct ScheduleConfig {
+  ScheduleName name = ScheduleName::constant;
+  std::int64_t warmup = 0;
+  double min_learning_rate = 0.0;
+
+  void describe(KeyList& keys);
+};
+
+struct RunConfig {
+  std::int64_t seed = 1;
+  std::string device = "auto";
+  std::int64_t threads = 0;  ///< 0: as many as the process may use
+
+  void describe(KeyList& keys);
+};
+
+struct SampleConfig {
+  std::string prompt;
+  std::int64_t length = 500;
+  std::int64_t samples = 1;
+  double temperature = 1.0;
+  std::int64_t top_k = 0;
+  double top_p = 1.0;
+  std::int64_t seed = 1;
+
+  void describe(KeyList& keys);
+};
+
+struct Config {
+  DataConfig data;
+  ModelConfig model;
+  TrainConfig train;
+  EvalConfig eval;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  RunConfig run;
+  SampleConfig sample;
+};
+
+/// The rows of every section, in the order of the struct, bound to the members of `config`, which must outlive them.
+KeyList describe(Config& config);
+
+/// Rules between keys (each key's own range is checked where it is set). Throws Error(usage) naming both keys with
+/// their values and what to change.
+void check_rules(const Config& config);
+
+}  // namespace chargpt

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "chargpt/base/error.hpp"
+
+namespace chargpt {
+
+/// The whole of a regular file of at most `limit` bytes. Errors: no_input (missing, a folder, not a regular file), io
+/// (unreadable), `too_large` code given by the caller (larger than limit), all naming the path and the system's reason.
+std::string read_file(const std::string& path, std::uint64_t limit = UINT64_MAX,
+                      ExitCode too_large = ExitCode::bad_data);
+
+/// Writes to a new file through a descriptor; short writes and EINTR are handled. close() must be called to succeed: it
+/// writes through to the disk (fsync) and reports what could not be written; the destructor only releases. Errors:
+/// cannot_create, io.
+class FileWriter {
+ public:
+  explicit FileWriter(std::string path);  ///< creates or truncates
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  ~FileWriter();
+  void write(std::string_view bytes);
+  void close();
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+/// Replaces `path` as a whole or not at all: temporary file beside it, fsync, rename, fsync of the folder.
+void write_file_atomically(const std::string& path, std::string_view contents);
+
+/// Creates a folder and its parents. Error(cannot_create).
+void make_folders(const std::string& path);
+/// fsync of a folder, so that renames in it last. Error(io).
+void sync_folder(const std::string& path);
+
+/// XXH3-128 (xxHash specification; canonical big-endian form), 32 lower-case hex digits.
+std::string xxh3_128(std::string_view bytes);
+
+/// The same over pieces.
+class Xxh3Hasher {
+ public:
+  Xxh3Hasher();
+  Xxh3Hasher(const Xxh3Hasher&) = delete;
+  Xxh3Hasher& operator=(const Xxh3Hasher&) = delete;
+  ~Xxh3Hasher();
+  void update(std::string_view bytes);
+  std::string digest() const;
+
+ private:
+  struct State;
+  State* state_;
+};
+
+}  // namespace chargpt

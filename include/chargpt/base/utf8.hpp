@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace chargpt {
+
+/// Code points of `text`, which must be well-formed UTF-8 (Unicode standard, table 3-7). `source` names the text in the
+/// message. Error(bad_data) gives byte offset, line and the byte's value, and what to do.
+std::u32string decode_utf8(std::string_view text, const std::string& source);
+
+std::string encode_utf8(char32_t code_point);
+std::string encode_utf8(std::u32string_view text);
+
+/// "U+0041 'A'"; control characters and the like without the quoted form.
+std::string describe_code_point(char32_t code_point);
+
+}  // namespace chargpt

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/config.hpp"
+
+namespace chargpt {
+
+// What the program hands to the engine library. Both are built together; the version is compared before anything else
+// is read. No torch header here: app/ includes this file.
+
+enum class Command { train, sample, eval, bench };
+
+/// Where sample and eval take their model from.
+struct ModelChoice {
+  std::string folder;      ///< a run folder or a checkpoint folder; or empty:
+  std::string file;        ///< a model file
+  std::string checkpoint;  ///< "best", "last" or a step, within a run folder; empty: best, or last without a best
+};
+
+struct Request {
+  Command command = Command::train;
+  Config config;
+  ModelChoice model;
+
+  std::string run_folder;          ///< train: where to write; locked by the caller
+  bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
+  bool overwrite = false;       ///< train: replace the run in run_folder
+  std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides
+
+  std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data
+  std::string part = "val";                ///< eval: "train", "val" or "test"
+  std::string prompt_source = "--prompt";  ///< sample: names the prompt in messages
+  std::optional<double> bench_seconds;     ///< bench: time for each measurement
+
+  bool json = false;
+  int verbosity = 0;                              ///< -1 quiet, 0 normal, 1 verbose
+  bool color = false;                             ///< escape codes and a live line on stderr
+  const std::atomic<int>* stop_signal = nullptr;  ///< number of the signal that asked for a stop, 0 while none did
+};
+
+/// The library's entry: runs a command, reports errors on stderr, and returns the exit code. Never throws.
+using RunFunction = int (*)(const char* version, const Request& request);
+inline constexpr const char* kRunFunctionName = "chargpt_run";
+
+}  // namespace chargpt

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "chargpt/base/run_folder.hpp"
+#include "chargpt/engine/trainer.hpp"
+
+namespace chargpt {
+
+/// What a run carries from step to step besides weights and moments.
+struct RunProgress {
+  std::optional<std::int64_t> best_step;  ///< with the lowest validation loss so far
+  std::optional<double> best_loss;        ///< nats per character
+  double smoothed_loss = 0.0;             ///< for the display
+  bool acts_pending = false;              ///< stopped after the step but before its evaluation and sample
+};
+
+/// Writes the trainer's weights, moments and manifest as a checkpoint of its current step, then removes old ones
+/// (train.keep). Errors: io, cannot_create; older checkpoints are untouched then.
+void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress& progress);
+
+/// Puts a fresh trainer into the state of the newest sound checkpoint. `warn` is told of every unsound one that is
+/// passed over. Nothing if the run has no checkpoint. Errors: unusable_model when there are checkpoints and none is
+/// sound; bad_data when vocabulary or data differ from the checkpoint's.
+std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& trainer,
+                                              const std::function<void(const std::string&)>& warn);
+
+}  // namespace chargpt

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+namespace chargpt {
+
+struct ChosenDevice {
+  c10::Device device;
+  std::string reason;  ///< for `auto` that took the CPU: why not CUDA; else empty
+};
+
+/// Turns a device name into a device that exists. LibTorch's CUDA library is opened only if CUDA is asked for, or on
+/// `auto` where the NVIDIA driver is there. Error(usage) when CUDA is asked for and cannot be had: says why, which
+/// devices are visible, and the value of CUDA_VISIBLE_DEVICES.
+ChosenDevice choose_device(const std::string& name);
+
+/// Obeys run.threads; 0 leaves LibTorch's choice, which follows OMP_NUM_THREADS and the affinity mask. Returns the
+/// number used.
+int set_threads(std::int64_t threads);
+
+}  // namespace chargpt

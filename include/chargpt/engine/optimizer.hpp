@@ -1,0 +1,39 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "chargpt/base/config.hpp"
+#include "chargpt/nn/flat_parameters.hpp"
+
+namespace chargpt {
+
+/// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2) over a model's flat
+/// buffers with LibTorch's fused kernel: one call for the decayed part, one for the rest.
+class AdamW {
+ public:
+  /// `parameters` must outlive this.
+  AdamW(FlatParameters& parameters, const OptimizerConfig& config);
+
+  /// Clips the gradients to config.clip by their global norm, as torch's clip_grad_norm_ does, and updates the values.
+  /// `gradient_norm`: from gradient_norm() on the same gradients.
+  void step(double learning_rate, double gradient_norm);
+  double gradient_norm() const;  ///< Euclidean norm of all gradients together
+
+  const torch::Tensor& first_moment() const { return first_moment_; }    ///< (P), like the flat values
+  const torch::Tensor& second_moment() const { return second_moment_; }  ///< (P)
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the moments
+
+ private:
+  void update(std::int64_t begin, std::int64_t end, double learning_rate, double weight_decay);
+
+  FlatParameters& parameters_;
+  OptimizerConfig config_;
+  torch::Tensor first_moment_;
+  torch::Tensor second_moment_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace chargpt

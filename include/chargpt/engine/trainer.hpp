@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "chargpt/base/config.hpp"
+#include "chargpt/base/corpus.hpp"
+#include "chargpt/base/windows.hpp"
+#include "chargpt/engine/optimizer.hpp"
+#include "chargpt/nn/char_gpt.hpp"
+
+namespace chargpt {
+
+/// What one optimizer step did.
+struct StepReport {
+  std::int64_t step = 0;  ///< steps done, this one included
+  double loss = 0.0;      ///< nats per character over the whole batch, before the update
+  double learning_rate = 0.0;
+  double gradient_norm = 0.0;  ///< before clipping
+  double seconds = 0.0;
+};
+
+/// A model, its optimizer and its place in the data. Step s is a function of (config, corpus, weights before it, s):
+/// nothing else is carried from step to step.
+class Trainer {
+ public:
+  /// A freshly initialised model for `config` (seeded by run.seed). `corpus` must outlive this.
+  Trainer(const Config& config, const Corpus& corpus, torch::Device device = torch::kCPU);
+
+  /// One optimizer step. `stopped` is asked before each micro-batch; when it says true, nothing is changed and nothing
+  /// returned. Error(diverged) at a loss or gradient that is not finite; the weights stay as they were before the step.
+  std::optional<StepReport> step(const std::function<bool()>& stopped = {});
+
+  std::int64_t steps_done() const { return optimizer_.steps(); }
+  std::int64_t total_steps() const { return total_steps_; }
+  CharGPT& model() { return model_; }
+  AdamW& optimizer() { return optimizer_; }
+  const Config& config() const { return config_; }
+  const Corpus& corpus() const { return corpus_; }
+
+ private:
+  double accumulate(std::span<const std::int64_t> windows, std::int64_t first_window);
+
+  Config config_;
+  const Corpus& corpus_;
+  CharGPT model_;
+  AdamW optimizer_;
+  WindowIndex index_;
+  WindowSchedule schedule_;
+  std::int64_t total_steps_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "chargpt/base/run_folder.hpp"
+#include "chargpt/engine/checkpoint.hpp"
+#include "chargpt/engine/evaluator.hpp"
+#include "chargpt/engine/trainer.hpp"
+
+namespace chargpt {
+
+/// Whom a run tells what happens. All may be empty.
+struct RunEvents {
+  std::function<void(const StepReport&, double smoothed_loss)> step;
+  std::function<void(std::int64_t step, const Evaluation&, bool best)> evaluation;
+  std::function<void(std::int64_t step, const std::string& text)> sample;
+  std::function<void(std::int64_t step)> checkpoint;
+  std::function<bool()> stopped;  ///< asked often; true ends the run with its state saved
+};
+
+struct RunResult {
+  std::int64_t step = 0;  ///< steps done
+  bool finished = false;  ///< all steps; false: stopped
+  RunProgress progress;
+  std::optional<double> last_loss;  ///< validation, nats per character, after the last step
+};
+
+/// Trains from the trainer's current step to its last: evaluates, samples, saves and writes metrics.jsonl as the config
+/// says. When stopped, the unfinished step is dropped (it is a function of the step number and will be recomputed
+/// identically) and the state saved. How often it evaluates, samples or saves never changes the training. Errors:
+/// diverged, io, cannot_create.
+RunResult run_training(Trainer& trainer, const RunPaths& paths, const RunProgress& progress, const RunEvents& events);
+
+}  // namespace chargpt

@@ -1,0 +1,215 @@
+#include "chargpt/app/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "chargpt/app/arguments.hpp"
+#include "chargpt/base/nearest.hpp"
+#include "chargpt/base/version.hpp"
+
+namespace chargpt {
+namespace {
+
+/// A flag that stands for a config key: "--top-k" for "sample.top_k". Its help is the key's.
+void add_key_flag(CLI::App& command, Arguments& arguments, const ConfigKey& key, const std::string& flag) {
+  const auto set = [&arguments, name = key.name, flag](const std::string& value) {
+    arguments.overrides.push_back({name, value, flag});
+  };
+  command.add_option_function<std::string>(flag, set, fmt::format("{} [{}]", key.help, key.name))->type_name("VALUE");
+}
+
+void add_key_flag(CLI::App& command, Arguments& arguments, const std::string& key, const std::string& flag) {
+  Config config;
+  add_key_flag(command, arguments, *describe(config).find(key), flag);
+}
+
+void add_set_flag(CLI::App& command, Arguments& arguments) {
+  const auto set = [&arguments](const std::vector<std::string>& values) {
+    for (const std::string& value : values) arguments.overrides.push_back(parse_override(value));
+  };
+  command.add_option_function<std::vector<std::string>>("--set", set, "Set a config key; may be repeated")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_common(CLI::App& command, Arguments& arguments) {
+  command.add_option("--config", arguments.config_file, "JSON config")->type_name("FILE");
+  add_set_flag(command, arguments);
+  command.add_flag("--json", arguments.json, "Write machine-readable JSON to stdout");
+  command.add_flag("-q,--quiet", arguments.quiet, "Say only warnings and errors");
+  command.add_flag("-v,--verbose", arguments.verbose, "Say more, with the time");
+  command.add_flag("--no-color", arguments.no_color, "No escape codes on stderr, so no live line");
+}
+
+void add_engine(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  add_key_flag(command, arguments, "run.device", "--device");
+  add_key_flag(command, arguments, "run.threads", "--threads");
+}
+
+void add_model(CLI::App& command, Arguments& arguments) {
+  add_engine(command, arguments);
+  command.add_option("--run", arguments.run, "Run folder or checkpoint folder; default: the newest run under runs/")
+      ->type_name("DIR");
+  command.add_option("--model", arguments.model, "Model file (safetensors) instead of a run")->type_name("FILE");
+  command
+      .add_option("--checkpoint", arguments.checkpoint, "best, last or a step; default: best, or last without a best")
+      ->type_name("WHICH");
+}
+
+void add_train(CLI::App& command, Arguments& arguments) {
+  add_engine(command, arguments);
+  command.add_option("--out", arguments.out, "Run folder to write; may hold {section.key}")->type_name("DIR");
+  add_key_flag(command, arguments, "data.path", "--data");
+  command
+      .add_option("--resume", arguments.resume, "Continue the run in DIR; auto: continue the one in --out, or start it")
+      ->type_name("auto|DIR");
+  command.add_flag("--overwrite", arguments.overwrite, "Replace the run in --out");
+}
+
+void add_sample(CLI::App& command, Arguments& arguments) {
+  add_model(command, arguments);
+  command.add_option("--prompt", arguments.prompt, "Text to continue, taken as it stands (\\n is two characters)")
+      ->type_name("TEXT");
+  command.add_option("--prompt-file", arguments.prompt_file, "File that holds the text to continue; - for stdin")
+      ->type_name("FILE");
+  Config config;
+  for (const ConfigKey& key : describe(config).keys()) {
+    if (key.section() != "sample" || key.leaf() == "prompt") continue;
+    std::string flag = "--" + std::string(key.leaf());
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    add_key_flag(command, arguments, key, flag);
+  }
+}
+
+void add_eval(CLI::App& command, Arguments& arguments) {
+  add_model(command, arguments);
+  command.add_option("--data", arguments.data, "Text or JSONL to score")->type_name("PATH");
+  command.add_option("--split", arguments.split, "Part of the run's own data: train, val (default) or test")
+      ->type_name("PART");
+}
+
+void add_bench(CLI::App& command, Arguments& arguments) {
+  add_engine(command, arguments);
+  command.add_option("--seconds", arguments.seconds, "Time for each of the three measurements; default 3")
+      ->check(CLI::Range(0.1, 600.0));
+}
+
+void add_diff(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  command.add_option("files", arguments.files, "The two configs")->expected(2)->required();
+}
+
+/// A command of the program. `parent` is a command that only groups others.
+struct CommandRow {
+  const char* parent;
+  const char* name;
+  const char* help;
+  void (*add_flags)(CLI::App&, Arguments&);
+  int (*run)(const Arguments&);
+};
+
+constexpr std::array kCommands = {
+    CommandRow{"", "train", "Train a model; writes a run folder", add_train, run_train},
+    CommandRow{"", "sample", "Write text with a trained model", add_sample, run_sample},
+    CommandRow{"", "eval", "Score a text exactly", add_eval, run_eval},
+    CommandRow{"", "bench", "Speed of training and sampling beside the machine's matrix products", add_bench,
+               run_bench},
+    CommandRow{"", "config", "Look at configs and check them", nullptr, nullptr},
+    CommandRow{"config", "show", "Every key with its value and where it came from", add_common, run_config_show},
+    CommandRow{"config", "check", "Check a config without running it", add_common, run_config_check},
+    CommandRow{"config", "diff", "The keys in which two configs differ", add_diff, run_config_diff},
+    CommandRow{"config", "schema", "The JSON schema of a config, for editors", add_common, run_config_schema},
+    CommandRow{"config", "init", "A config with every key at its default", add_common, run_config_init},
+};
+
+std::vector<std::string> known_words(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  for (const CLI::App* child : command.get_subcommands([](const CLI::App*) { return true; }))
+    words.push_back(child->get_name());
+  return words;
+}
+
+/// "-seed" and "--sed" are both meant as "--seed".
+std::string suggestion(const std::string& word, const CLI::App& command) {
+  const auto dashes = word.find_first_not_of('-');
+  const bool flag = dashes != 0 && dashes != std::string::npos;
+  const std::string near = nearest(flag ? "--" + word.substr(dashes) : word, known_words(command));
+  return near.empty() ? fmt::format("see {} --help", command.get_name()) : fmt::format("did you mean {}?", near);
+}
+
+/// The innermost command that was named.
+const CLI::App& named_command(const CLI::App& program) {
+  const CLI::App* command = &program;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  const CLI::App& command = named_command(program);
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const auto unknown = program.remaining(true);
+    const std::string word = unknown.empty() ? (words.empty() ? "" : words.front()) : unknown.front();
+    message = fmt::format("unknown argument {}; {}", word, suggestion(word, command));
+  }
+  fmt::print(stderr, "error: {}\n", message);
+  return static_cast<int>(ExitCode::usage);
+}
+
+int show_help(const CLI::App& program) {
+  const CLI::App& command = named_command(program);
+  fmt::print("{}", command.help());
+  return 0;
+}
+
+struct Program {
+  CLI::App app{"Trains, samples and scores character-level GPTs.", "chargpt"};
+  Arguments arguments;
+  int (*run)(const Arguments&) = nullptr;
+
+  Program() {
+    app.set_version_flag("--version", std::string(version()));
+    app.require_subcommand(0, 1);
+    for (const CommandRow& row : kCommands) {
+      CLI::App* parent = *row.parent == '\0' ? &app : app.get_subcommand(row.parent);
+      CLI::App* command = parent->add_subcommand(row.name, row.help);
+      if (row.add_flags == nullptr) {
+        command->require_subcommand(0, 1);
+        continue;
+      }
+      row.add_flags(*command, arguments);
+      command->callback([this, &row] { run = row.run; });
+    }
+  }
+};
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  Program program;
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  try {
+    program.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the words last first
+  } catch (const CLI::CallForHelp&) {
+    return show_help(program.app);
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("chargpt {}\n", version());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(program.app, error, words);
+  }
+  if (program.run != nullptr) return program.run(program.arguments);
+  fmt::print(stderr, "{}", named_command(program.app).help());
+  return static_cast<int>(ExitCode::usage);
+}
+
+}  // namespace chargpt

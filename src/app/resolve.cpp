@@ -1,0 +1,131 @@
+#include "chargpt/app/resolve.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/run_folder.hpp"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::pair<std::string, std::string>> environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+/// The live line is for terminals whose user wants escape codes (https://no-color.org).
+bool wants_live_line(const Arguments& arguments) {
+  const char* terminal = std::getenv("TERM");
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool dumb = terminal == nullptr || std::string(terminal) == "dumb";
+  return isatty(STDERR_FILENO) == 1 && !dumb && !arguments.no_color && (no_color == nullptr || *no_color == '\0');
+}
+
+std::string newest_run() {
+  std::string newest;
+  fs::file_time_type newest_time;
+  std::error_code none;  // without runs/ there is nothing to find
+  for (const auto& entry : fs::directory_iterator("runs", none)) {
+    const std::string folder = entry.path().string();
+    const std::string checkpoints = RunPaths(folder).checkpoints();
+    if (!is_run_folder(folder) || list_checkpoints(checkpoints).empty()) continue;
+    const auto time = fs::last_write_time(checkpoints, none);
+    if (newest.empty() || time > newest_time) {
+      newest = folder;
+      newest_time = time;
+    }
+  }
+  return newest;
+}
+
+/// A key's value as it can stand in a file name.
+std::string file_name_part(const ConfigKey& key) {
+  const Json value = key.get();
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '/' || c == ' ' || c == '\0'; }, '_');
+  return text;
+}
+
+}  // namespace
+
+LoadedConfig resolve_config(const Arguments& arguments, const Json& base, const std::string& base_name) {
+  return load_config({base, base_name, arguments.config_file, environment(), arguments.overrides});
+}
+
+Json stored_config(const std::string& folder) {
+  const std::string manifest = folder + "/manifest.json";
+  if (fs::exists(manifest)) return verify_checkpoint(folder).config;
+  if (!is_run_folder(folder)) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", folder));
+  }
+  const std::string path = RunPaths(folder).config();
+  return parse_json(read_file(path), {path, ExitCode::unusable_model});
+}
+
+Request make_request(Command command, const Arguments& arguments, const Config& config) {
+  Request request;
+  request.command = command;
+  request.config = config;
+  request.json = arguments.json;
+  request.verbosity = arguments.quiet ? -1 : arguments.verbose ? 1 : 0;
+  request.color = wants_live_line(arguments);
+  return request;
+}
+
+ModelChoice choose_model_arguments(const Arguments& arguments) {
+  if (!arguments.run.empty() && !arguments.model.empty()) {
+    throw Error(ExitCode::usage,
+                "--run and --model both given: one names a run folder, the other a model file; give one");
+  }
+  if (!arguments.model.empty() && !arguments.checkpoint.empty()) {
+    throw Error(ExitCode::usage, "--checkpoint chooses within a run folder: it goes with --run, not with --model");
+  }
+  if (!arguments.model.empty()) return {"", arguments.model, ""};
+  if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint};
+  const std::string newest = newest_run();
+  if (newest.empty()) {
+    throw Error(ExitCode::no_input,
+                "no run with a checkpoint under runs/: train one, or name one with --run DIR or --model FILE");
+  }
+  if (!arguments.quiet) fmt::print(stderr, "using the newest run, {}\n", newest);
+  return {newest, "", arguments.checkpoint};
+}
+
+std::string fill_placeholders(const std::string& text, const Config& config) {
+  Config copy = config;
+  const KeyList keys = describe(copy);
+  std::string filled;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      filled += text[i];
+      continue;
+    }
+    const std::string name = text.substr(i + 1, end - i - 1);
+    const ConfigKey* key = keys.find(name);
+    if (key == nullptr) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("--out: \"{{{}}}\" is no config key; wanted {{section.key}}, such as {{run.seed}}", name));
+    }
+    filled += file_name_part(*key);
+    i = end;
+  }
+  return filled;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,40 @@
+#include "chargpt/app/stop_signal.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace chargpt {
+namespace {
+
+/// A handler reaches nothing but statics.
+std::atomic<int>& stop_signal() {
+  static std::atomic<int> number{0};
+  return number;
+}
+
+void on_signal(int number) {
+  if (stop_signal().exchange(number) != 0) _exit(128 + number);
+}
+
+void handle(int number) {
+  struct sigaction action {};
+  sigaction(number, nullptr, &action);
+  const bool ignored = action.sa_handler == SIG_IGN;
+  if (ignored && number == SIGHUP) return;  // started under nohup
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+const std::atomic<int>& catch_stop_signals() {
+  std::atomic<int>& number = stop_signal();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  return number;
+}
+
+}  // namespace chargpt

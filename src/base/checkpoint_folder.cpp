@@ -1,0 +1,231 @@
+#include "chargpt/base/checkpoint_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include "chargpt/base/file.hpp"
+#include "descriptor.hpp"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kManifestName[] = "manifest.json";
+constexpr std::uint64_t kMaxManifestBytes = 4 << 20;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ExitCode::unusable_model, fmt::format("{}: {}", path, why));
+}
+
+/// A name of ours for a folder or file that is not, or no longer, part of the checkpoints; prune_checkpoints knows it.
+std::string hidden_name(std::string_view kind, const std::string& name) {
+  return fmt::format(".{}-{}-{}", kind, name, ::getpid());
+}
+
+std::optional<std::int64_t> number(std::string_view digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> step_of(const std::string& name) {
+  constexpr std::string_view kPrefix = "step-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const auto step = number(std::string_view(name).substr(kPrefix.size()));
+  return step && *step >= 0 && checkpoint_name(*step) == name ? step : std::nullopt;
+}
+
+/// Whether a name is one that hidden_name or write_best gave in this process or in one that has ended.
+bool is_leftover(const std::string& name) {
+  const bool ours = name.starts_with(".tmp-step-") || name.starts_with(".old-step-") || name.starts_with(".tmp-best-");
+  const auto pid = number(std::string_view(name).substr(name.rfind('-') + 1));
+  if (!ours || !pid || *pid <= 0 || *pid > INT32_MAX) return false;
+  const auto process = static_cast<pid_t>(*pid);
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw Error(ExitCode::io, fmt::format("cannot list {}: {}", folder, error.message()));
+  }
+  return names;
+}
+
+void move(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) == 0) return;
+  throw Error(ExitCode::io, fmt::format("cannot rename {} to {}: {}", from, to, reason(errno)));
+}
+
+/// Puts `fresh` where `target` is, in one step: no moment is without one of the two. `fresh` is the old one then.
+/// False where the file system has no such operation.
+bool swap_names(const std::string& fresh, const std::string& target) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return false;
+  throw Error(ExitCode::io, fmt::format("cannot replace {}: {}", target, reason(errno)));
+}
+
+/// The same in two steps.
+void move_over(const std::string& fresh, const std::string& target, const std::string& aside) {
+  remove_tree(aside);
+  move(target, aside);
+  try {
+    move(fresh, target);
+  } catch (const Error&) {
+    move(aside, target);
+    throw;
+  }
+}
+
+void make_new_folder(const std::string& path) {
+  remove_tree(path);  // of an ended process that had our id
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  throw Error(creation_fault(errno), fmt::format("cannot create folder {}: {}", path, reason(errno)));
+}
+
+// The last member of a manifest's text is the checksum of what stands before it.
+constexpr std::string_view kSealBegin = ",\"xxh3_128\":\"";
+constexpr std::string_view kSealEnd = "\"}\n";
+constexpr std::size_t kSealBytes = kSealBegin.size() + 32 + kSealEnd.size();
+
+std::string sealed(const Json& manifest) {
+  std::string text = to_json_line(manifest);
+  text.pop_back();  // the closing brace
+  return fmt::format("{}{}{}{}", text, kSealBegin, xxh3_128(text), kSealEnd);
+}
+
+void check_seal(std::string_view text, const std::string& path) {
+  const std::string_view content = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
+  if (text.substr(content.size()) != fmt::format("{}{}{}", kSealBegin, xxh3_128(content), kSealEnd)) {
+    refuse(path, "it is damaged: its checksum does not fit");
+  }
+}
+
+/// Refuses what is neither a regular file nor readable in a bounded time and memory.
+std::string read_part(const std::string& path, std::uint64_t limit) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) refuse(path, "it is missing or no regular file");
+  return read_file(path, limit, ExitCode::unusable_model);
+}
+
+void verify_file(const std::string& path, const WrittenFile& expected) {
+  const std::string contents = read_part(path, expected.size);
+  if (contents.size() != expected.size) {
+    refuse(path, fmt::format("it has {} bytes, the manifest says {}", contents.size(), expected.size));
+  }
+  const std::string found = xxh3_128(contents);
+  if (found != expected.checksum) {
+    refuse(path, fmt::format("its checksum is {}, the manifest says {}", found, expected.checksum));
+  }
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::int64_t step) { return fmt::format("step-{:08}", step); }
+
+CheckpointWriter::CheckpointWriter(std::string checkpoints_dir, std::int64_t step)
+    : checkpoints_dir_(std::move(checkpoints_dir)),
+      temporary_(checkpoints_dir_ + "/" + hidden_name("tmp", checkpoint_name(step))),
+      step_(step) {
+  make_folders(checkpoints_dir_);
+  make_new_folder(temporary_);
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+}
+
+std::string CheckpointWriter::path(const std::string& file) const { return temporary_ + "/" + file; }
+
+void CheckpointWriter::commit(const Manifest& manifest) {
+  FileWriter writer(path(kManifestName));
+  writer.write(sealed(manifest.to_json()));
+  writer.close();
+  sync_folder(temporary_);
+  const std::string target = checkpoints_dir_ + "/" + checkpoint_name(step_);
+  const std::string aside = checkpoints_dir_ + "/" + hidden_name("old", checkpoint_name(step_));
+  std::error_code ignored;
+  if (!fs::exists(target, ignored)) {
+    move(temporary_, target);
+  } else if (!swap_names(temporary_, target)) {
+    move_over(temporary_, target, aside);
+  }
+  sync_folder(checkpoints_dir_);
+  remove_tree(temporary_);
+  remove_tree(aside);
+}
+
+std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir) {
+  std::vector<std::int64_t> steps;
+  for (const std::string& name : names_in(checkpoints_dir)) {
+    const auto step = step_of(name);
+    std::error_code ignored;
+    if (step && fs::exists(checkpoints_dir + "/" + name + "/" + kManifestName, ignored)) steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+Manifest verify_checkpoint(const std::string& checkpoint_dir) {
+  std::error_code ignored;
+  if (!fs::exists(checkpoint_dir, ignored)) {
+    throw Error(ExitCode::no_input, fmt::format("there is no checkpoint {}", checkpoint_dir));
+  }
+  const std::string path = checkpoint_dir + "/" + kManifestName;
+  const std::string text = read_part(path, kMaxManifestBytes);
+  check_seal(text, path);
+  const Manifest manifest = Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+  for (const auto& [name, expected] : manifest.files) verify_file(checkpoint_dir + "/" + name, expected);
+  return manifest;
+}
+
+void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best) {
+  if (keep < 1) throw Error(ExitCode::usage, fmt::format("keep {} checkpoints: at least 1 is wanted", keep));
+  std::vector<std::int64_t> steps = list_checkpoints(checkpoints_dir);
+  const auto kept = std::min(static_cast<std::size_t>(keep), steps.size());
+  steps.resize(steps.size() - kept);
+  std::erase_if(steps, [&](std::int64_t step) { return step == best; });
+  for (const std::string& name : names_in(checkpoints_dir)) {
+    if (is_leftover(name)) remove_tree(checkpoints_dir + "/" + name);
+  }
+  for (const std::int64_t step : steps) {
+    // Renamed first, so that one that is half removed is never taken for a checkpoint.
+    const std::string name = checkpoint_name(step);
+    const std::string aside = checkpoints_dir + "/" + hidden_name("old", name);
+    move(checkpoints_dir + "/" + name, aside);
+    remove_tree(aside);
+  }
+}
+
+void write_best(const std::string& checkpoints_dir, std::int64_t step) {
+  write_file_atomically(checkpoints_dir + "/best", to_json_line(Json{{"step", step}}) + "\n");
+}
+
+std::optional<std::int64_t> read_best(const std::string& checkpoints_dir) {
+  const std::string path = checkpoints_dir + "/best";
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  const Json json = parse_json(read_part(path, 4096), {path, ExitCode::unusable_model, 4});
+  const bool valid = json.is_object() && json.size() == 1 && json.contains("step") &&
+                     json.at("step").is_number_unsigned() && json.at("step").get<std::uint64_t>() <= INT64_MAX;
+  if (!valid) refuse(path, "{\"step\": NUMBER} is wanted");
+  return json.at("step").get<std::int64_t>();
+}
+
+}  // namespace chargpt

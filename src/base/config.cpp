@@ -1,0 +1,259 @@
+#include "chargpt/base/config.hpp"
+
+#include <fmt/format.h>
+
+namespace chargpt {
+namespace {
+
+constexpr double kMaxSteps = 1e9;  // steps * windows per step fit a 64-bit integer with room to spare
+constexpr double kMaxBatch = 1 << 20;
+
+constexpr Range between(double low, double high) { return {low, high, false, false}; }
+constexpr Range at_least(double low) { return {.low = low}; }
+constexpr Range above(double low) { return {.low = low, .low_open = true}; }
+/// 0 or more, below 1: a fraction of which the rest must not be empty.
+constexpr Range kFraction = {0, 1, false, true};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
+
+bool reads_text(const DataConfig& data) {
+  if (data.format != DataFormat::automatic) return data.format == DataFormat::text;
+  return !data.path.empty() && !data.path.ends_with(".jsonl");
+}
+
+void check_data(const DataConfig& data) {
+  if (data.val_fraction + data.test_fraction >= 1) {
+    refuse(fmt::format(
+        "data.val_fraction = {} and data.test_fraction = {} leave nothing to train on: lower one of them so "
+        "that their sum is below 1",
+        data.val_fraction, data.test_fraction));
+  }
+  if (data.split == SplitMethod::document && reads_text(data)) {
+    refuse(
+        fmt::format("data.split = document needs JSONL documents, but data.format = {} with data.path = \"{}\" is one "
+                    "text: set data.split to contiguous, or data.format to jsonl",
+                    name(data.format), data.path));
+  }
+}
+
+void check_model(const ModelConfig& model) {
+  if (model.width % model.heads == 0) return;
+  const std::int64_t lower = model.width / model.heads * model.heads;
+  const std::string multiples =
+      lower == 0 ? fmt::format("{}", model.heads) : fmt::format("{} or {}", lower, lower + model.heads);
+  refuse(
+      fmt::format("model.width = {} is not a multiple of model.heads = {}: set model.width to {}, or model.heads to a "
+                  "divisor of the width",
+                  model.width, model.heads, multiples));
+}
+
+void check_train(const TrainConfig& train) {
+  if ((train.steps > 0) == (train.epochs > 0)) {
+    refuse(fmt::format("train.steps = {} and train.epochs = {}: exactly one of them says how long to train; {}",
+                       train.steps, train.epochs, train.steps > 0 ? "set the other to 0" : "set one above 0"));
+  }
+  if (train.micro_batch > train.batch) {
+    refuse(
+        fmt::format("train.micro_batch = {} is larger than train.batch = {}: lower train.micro_batch (0: the whole "
+                    "batch in one pass) or raise train.batch",
+                    train.micro_batch, train.batch));
+  }
+}
+
+void check_optimizer(const Config& config) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  const ScheduleConfig& schedule = config.schedule;
+  if (optimizer.betas.size() != 2) {
+    refuse(fmt::format("optimizer.betas = [{}] with {} numbers: give exactly two, such as [0.9, 0.999]",
+                       fmt::join(optimizer.betas, ", "), optimizer.betas.size()));
+  }
+  if (schedule.min_learning_rate > optimizer.learning_rate) {
+    refuse(
+        fmt::format("schedule.min_learning_rate = {} is above optimizer.learning_rate = {}: lower "
+                    "schedule.min_learning_rate or raise optimizer.learning_rate",
+                    schedule.min_learning_rate, optimizer.learning_rate));
+  }
+  if (config.train.steps > 0 && schedule.warmup > config.train.steps) {
+    refuse(
+        fmt::format("schedule.warmup = {} is longer than train.steps = {}: lower schedule.warmup or raise train.steps",
+                    schedule.warmup, config.train.steps));
+  }
+}
+
+}  // namespace
+
+std::string_view name(DataFormat value) {
+  switch (value) {
+    case DataFormat::automatic:
+      return "auto";
+    case DataFormat::text:
+      return "text";
+    case DataFormat::jsonl:
+      return "jsonl";
+  }
+  return {};
+}
+
+std::string_view name(SplitMethod value) {
+  switch (value) {
+    case SplitMethod::automatic:
+      return "auto";
+    case SplitMethod::contiguous:
+      return "contiguous";
+    case SplitMethod::document:
+      return "document";
+  }
+  return {};
+}
+
+std::string_view name(WindowOrder value) {
+  switch (value) {
+    case WindowOrder::random:
+      return "random";
+    case WindowOrder::shuffled:
+      return "shuffled";
+  }
+  return {};
+}
+
+std::string_view name(AttentionPath value) {
+  switch (value) {
+    case AttentionPath::automatic:
+      return "auto";
+    case AttentionPath::heads:
+      return "heads";
+    case AttentionPath::fused:
+      return "fused";
+  }
+  return {};
+}
+
+std::string_view name(DecayScope value) {
+  switch (value) {
+    case DecayScope::all:
+      return "all";
+    case DecayScope::matrices:
+      return "matrices";
+  }
+  return {};
+}
+
+std::string_view name(ScheduleName value) {
+  switch (value) {
+    case ScheduleName::constant:
+      return "constant";
+    case ScheduleName::cosine:
+      return "cosine";
+  }
+  return {};
+}
+
+void DataConfig::describe(KeyList& keys) {
+  keys.add("path", path, "File to train on: a UTF-8 text, or JSONL with one document a line.");
+  keys.add("val_path", val_path, "File of its own for validation; empty: val_fraction of data.path.");
+  keys.add("test_path", test_path, "File of its own for the test split; empty: test_fraction of data.path.");
+  keys.add("format", format, "What a data file is; auto: jsonl for a path that ends in .jsonl, else one text.");
+  keys.add("field", field, "Name of the JSONL field that holds a document's text.");
+  keys.add("val_fraction", val_fraction, kFraction, "Part of the data kept for validation; 0: none.");
+  keys.add("test_fraction", test_fraction, kFraction, "Part of the data kept for a test; 0: none.");
+  keys.add(
+      "split", split,
+      "How the parts are cut: in file order, or whole documents at random; auto: contiguous for text, document for "
+      "JSONL.");
+  keys.add("split_seed", split_seed, at_least(0),
+           "Seed of the random order in which documents are dealt to the parts.");
+  keys.add("windows", windows, "Training windows: drawn at random, or each once an epoch in a shuffled order.");
+  keys.add("stride", stride, between(1, kMaxSteps), "Characters from the start of one training window to the next.");
+}
+
+void ModelConfig::describe(KeyList& keys) {
+  keys.add("layers", layers, between(1, 1024), "Transformer blocks.");
+  keys.add("heads", heads, between(1, 1024), "Attention heads in a block; the width must be a multiple of it.");
+  keys.add("width", width, between(1, 65536), "Numbers that represent a character inside the network.");
+  keys.add("context", context, between(1, 1 << 14), "Characters that the model sees at once.");
+  keys.add("dropout", dropout, kFraction, "Probability of dropping a number while training; 0: no dropout.");
+  keys.add("attention", attention,
+           "How attention is computed; every way gives the same numbers, auto takes a fast one.");
+}
+
+void TrainConfig::describe(KeyList& keys) {
+  keys.add("steps", steps, between(0, kMaxSteps), "Optimizer steps to train for; 0: as many as train.epochs needs.");
+  keys.add("epochs", epochs, between(0, 1e6), "Passes over the training windows; 0: train.steps says how long.");
+  keys.add("batch", batch, between(1, kMaxBatch), "Windows for one optimizer step.");
+  keys.add("micro_batch", micro_batch, between(0, kMaxBatch),
+           "Windows in one pass, to save memory without changing the result; 0: the whole batch.");
+  keys.add("eval_every", eval_every, between(0, kMaxSteps), "Steps between evaluations; 0: only at the end.");
+  keys.add("save_every", save_every, between(0, kMaxSteps),
+           "Steps between checkpoints; 0: only at evaluations that are the best so far, and at the end.");
+  keys.add("keep", keep, between(1, 1e6), "Newest checkpoints kept besides the best one.");
+  keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
+  keys.add("sample_every", sample_every, between(0, kMaxSteps), "Steps between samples shown while training; 0: none.");
+}
+
+void EvalConfig::describe(KeyList& keys) {
+  keys.add("batch", batch, between(1, kMaxBatch),
+           "Windows scored in one pass; changes speed and memory, not the result.");
+}
+
+void OptimizerConfig::describe(KeyList& keys) {
+  keys.add("learning_rate", learning_rate, above(0), "Learning rate after warm-up.");
+  keys.add("betas", betas, kFraction, "AdamW's two decay rates, of the mean and of the mean square of the gradient.");
+  keys.add("epsilon", epsilon, above(0), "AdamW's addition to the denominator.");
+  keys.add("weight_decay", weight_decay, at_least(0), "AdamW's decoupled weight decay; 0: none.");
+  keys.add("decay", decay, "What decays: all parameters, or only matrices (no biases, no LayerNorm).");
+  keys.add("clip", clip, at_least(0), "Largest global gradient norm; 0: no clipping.");
+}
+
+void ScheduleConfig::describe(KeyList& keys) {
+  keys.add("name", name,
+           "Learning rate after warm-up: constant, or a cosine down to min_learning_rate at the last step.");
+  keys.add("warmup", warmup, between(0, kMaxSteps), "Steps over which the learning rate rises from 0; 0: none.");
+  keys.add("min_learning_rate", min_learning_rate, at_least(0), "Learning rate at which the cosine ends.");
+}
+
+void RunConfig::describe(KeyList& keys) {
+  keys.add("seed", seed, at_least(0), "Seed of the initial weights, the data order and dropout.");
+  keys.add("device", device, "Where to compute: auto, cpu, cuda or cuda:N.");
+  keys.add("threads", threads, between(0, 4096), "CPU threads; 0: as many as the process may use.");
+}
+
+void SampleConfig::describe(KeyList& keys) {
+  keys.add("prompt", prompt, "Text that a sample continues.");
+  keys.add("length", length, between(1, kMaxSteps), "Characters to write at most.");
+  keys.add("samples", samples, between(1, kMaxSteps), "Number of samples; sample i uses sample.seed + i.");
+  keys.add("temperature", temperature, at_least(0), "Divides the logits; 0: always the likeliest character.");
+  keys.add("top_k", top_k, at_least(0), "Draw from this many likeliest characters; 0: from all.");
+  keys.add("top_p", top_p, {0, 1, true, false},
+           "Draw from the likeliest characters that together have this probability; 1: from all.");
+  keys.add("seed", seed, at_least(0), "Seed of the first sample.");
+}
+
+KeyList describe(Config& config) {
+  KeyList keys;
+  keys.section("data");
+  config.data.describe(keys);
+  keys.section("model");
+  config.model.describe(keys);
+  keys.section("train");
+  config.train.describe(keys);
+  keys.section("eval");
+  config.eval.describe(keys);
+  keys.section("optimizer");
+  config.optimizer.describe(keys);
+  keys.section("schedule");
+  config.schedule.describe(keys);
+  keys.section("run");
+  config.run.describe(keys);
+  keys.section("sample");
+  config.sample.describe(keys);
+  return keys;
+}
+
+void check_rules(const Config& config) {
+  check_data(config.data);
+  check_model(config.model);
+  check_train(config.train);
+  check_optimizer(config);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,314 @@
+#include "chargpt/base/corpus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/json.hpp"
+#include "chargpt/base/random.hpp"
+#include "chargpt/base/utf8.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
+
+bool is_jsonl(const std::string& path, DataFormat format) {
+  switch (format) {
+    case DataFormat::text:
+      return false;
+    case DataFormat::jsonl:
+      return true;
+    case DataFormat::automatic:
+      break;
+  }
+  return path.ends_with(".jsonl");
+}
+
+/// The text of one JSONL line.
+std::u32string parse_document(std::string_view line, const std::string& field, const std::string& source) {
+  const Json record = parse_json(line, {.source = source, .code = ExitCode::bad_data});
+  if (!record.is_object()) fail(fmt::format("{}: expected an object, got a JSON {}", source, record.type_name()));
+  const auto text = record.find(field);
+  if (text == record.end()) {
+    fail(fmt::format("{}: no field \"{}\"; name the field that holds the text with data.field", source, field));
+  }
+  if (!text->is_string()) {
+    fail(fmt::format("{}: field \"{}\" should be a string, is a JSON {}", source, field, text->type_name()));
+  }
+  return decode_utf8(text->get_ref<const std::string&>(), source);
+}
+
+std::vector<std::u32string> parse_lines(std::string_view text, const std::string& field, const std::string& path) {
+  std::vector<std::u32string> documents;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto document = parse_document(line, field, fmt::format("{}, line {}", path, number));
+    if (!document.empty()) documents.push_back(std::move(document));
+  }
+  if (documents.empty()) fail(fmt::format("{}: no document has any text in its field \"{}\"", path, field));
+  return documents;
+}
+
+/// The different characters of documents, collected in a table: a set insertion for each character would be slow.
+class CharacterCollector {
+ public:
+  void add(const Documents& documents) {
+    for (const auto& text : documents.texts) {
+      for (const char32_t code_point : text) seen_[code_point] = true;
+    }
+  }
+
+  std::set<char32_t> code_points() const {
+    std::set<char32_t> found;
+    for (char32_t code_point = 0; code_point < seen_.size(); ++code_point) {
+      if (seen_[code_point]) found.insert(found.end(), code_point);
+    }
+    return found;
+  }
+
+ private:
+  std::vector<bool> seen_ = std::vector<bool>(0x110000);
+};
+
+/// The data files of a config; those that are not given have no documents.
+struct Files {
+  Documents main, val, test;
+};
+
+Files read_files(const DataConfig& data) {
+  const auto read = [&](const std::string& path) {
+    return path.empty() ? Documents{} : read_documents(path, data.format, data.field);
+  };
+  return {read_documents(data.path, data.format, data.field), read(data.val_path), read(data.test_path)};
+}
+
+Tokenizer build_tokenizer(const Files& files) {
+  CharacterCollector characters;
+  for (const auto* documents : {&files.main, &files.val, &files.test}) characters.add(*documents);
+  return {characters.code_points(), files.main.end_mark || files.val.end_mark || files.test.end_mark};
+}
+
+Fingerprint fingerprint(const Files& files) {
+  return {files.main.bytes + files.val.bytes + files.test.bytes,
+          xxh3_128(fmt::format("{}\n{}\n{}", files.main.hash, files.val.hash, files.test.hash))};
+}
+
+/// Ids of document `d`, its end mark included.
+std::vector<std::int32_t> encode_document(const Documents& documents, std::size_t d, const Tokenizer& tokenizer) {
+  const std::string source =
+      documents.end_mark ? fmt::format("{}, document {}", documents.path, d + 1) : documents.path;
+  auto ids = tokenizer.encode(documents.texts[d], source);
+  if (!documents.end_mark) return ids;
+  if (!tokenizer.has_end_mark()) {
+    fail(
+        fmt::format("{}: its documents end with {}, which the model's vocabulary lacks; use data.format=text, or a "
+                    "model trained on documents",
+                    documents.path, kEndMark));
+  }
+  ids.push_back(Tokenizer::end_mark_id());
+  return ids;
+}
+
+void append_document(Split& split, std::span<const std::int32_t> ids) {
+  split.ids.insert(split.ids.end(), ids.begin(), ids.end());
+  split.starts.push_back(static_cast<std::int64_t>(split.ids.size()));
+}
+
+void append_all(Split& split, const Documents& documents, const Tokenizer& tokenizer) {
+  for (std::size_t d = 0; d < documents.texts.size(); ++d) {
+    append_document(split, encode_document(documents, d, tokenizer));
+  }
+}
+
+/// Parts of n things in a row: train [0, train_end), val [train_end, val_end), test [val_end, n).
+struct Bounds {
+  std::size_t train_end, val_end;
+};
+
+Bounds contiguous_bounds(std::size_t n, double val, double test) {
+  const auto floor_of = [n](double fraction) {
+    return static_cast<std::size_t>(std::max(0.0, std::floor(fraction * static_cast<double>(n))));
+  };
+  return {floor_of(1 - val - test), floor_of(1 - test)};
+}
+
+Bounds document_bounds(std::size_t n, double val, double test) {
+  const auto count = [n](double fraction) -> std::size_t {
+    return fraction > 0 ? std::max<std::size_t>(1, static_cast<std::size_t>(fraction * static_cast<double>(n))) : 0;
+  };
+  const std::size_t val_end = n - std::min(n, count(test));
+  return {val_end - std::min(val_end, count(val)), val_end};
+}
+
+void split_text(Corpus& corpus, const Documents& documents, double val, double test) {
+  const auto ids = encode_document(documents, 0, corpus.tokenizer);
+  const std::span all(ids);
+  const auto [train_end, val_end] = contiguous_bounds(ids.size(), val, test);
+  append_document(corpus.train, all.first(train_end));
+  if (val > 0) append_document(corpus.val, all.subspan(train_end, val_end - train_end));
+  if (test > 0) append_document(corpus.test, all.subspan(val_end));
+}
+
+void split_documents(Corpus& corpus, const Documents& documents, const DataConfig& data, double val, double test) {
+  const std::size_t n = documents.texts.size();
+  const bool in_file_order = data.split == SplitMethod::contiguous;
+  const auto [train_end, val_end] = in_file_order ? contiguous_bounds(n, val, test) : document_bounds(n, val, test);
+  const Permutation rank_of(n, static_cast<std::uint64_t>(data.split_seed), Purpose::split, 0);
+  for (std::size_t d = 0; d < n; ++d) {
+    const std::size_t rank = in_file_order ? d : rank_of(d);
+    Split& split = rank < train_end ? corpus.train : rank < val_end ? corpus.val : corpus.test;
+    append_document(split, encode_document(documents, d, corpus.tokenizer));
+  }
+}
+
+void split_main(Corpus& corpus, const Documents& documents, const DataConfig& data) {
+  const double val = data.val_path.empty() ? data.val_fraction : 0;
+  const double test = data.test_path.empty() ? data.test_fraction : 0;
+  if (documents.end_mark) {
+    split_documents(corpus, documents, data, val, test);
+  } else {
+    split_text(corpus, documents, val, test);
+  }
+}
+
+std::int64_t longest_document(const Split& split) {
+  std::int64_t longest = 0;
+  for (std::int64_t d = 0; d < split.documents(); ++d) longest = std::max(longest, split.document_size(d));
+  return longest;
+}
+
+/// "has 9 characters", or what the longest of several documents has.
+std::string describe_size(const Split& split, bool end_mark) {
+  const std::int64_t longest = longest_document(split);
+  const auto* const unit = longest == 1 ? "character" : "characters";
+  if (!end_mark) return fmt::format("has {} {}", longest, unit);
+  if (split.documents() == 0) return "has no document";
+  return fmt::format("has {} {} with its end mark in the longest of its documents ({})", longest, unit,
+                     split.documents());
+}
+
+/// `corpus` has no more yet than the parts of the main file.
+void check_train(const Corpus& corpus, const Config& config, const Documents& documents) {
+  const std::int64_t longest = longest_document(corpus.train);
+  const std::int64_t context = config.model.context;
+  if (longest > context) return;
+  std::string remedy = "give more text";
+  if (longest >= 2) remedy += fmt::format(", or shorten the window: --set model.context={}", longest - 1);
+  if (corpus.val.documents() + corpus.test.documents() > 0) {
+    remedy += fmt::format(", or leave it more (data.val_fraction {}, data.test_fraction {})", config.data.val_fraction,
+                          config.data.test_fraction);
+  }
+  fail(fmt::format("{}: the train part {}, but a window needs {} (model.context {} + 1); {}", documents.path,
+                   describe_size(corpus.train, documents.end_mark), context + 1, context, remedy));
+}
+
+/// Scoring needs one character to predict and one to predict it from.
+void check_scored(Part part, const Corpus& corpus, const Config& config, const Files& files) {
+  constexpr std::int64_t kNeeded = 2;
+  const bool is_val = part == Part::val;
+  const std::string& path = is_val ? config.data.val_path : config.data.test_path;
+  const double fraction = is_val ? config.data.val_fraction : config.data.test_fraction;
+  if ((path.empty() && fraction == 0) || longest_document(corpus.part(part)) >= kNeeded) return;
+  const Documents& documents = path.empty() ? files.main : is_val ? files.val : files.test;
+  const std::string remedy = path.empty()
+                                 ? fmt::format(
+                                       "give more text, raise data.{0}_fraction ({1}), or do without this part: "
+                                       "--set data.{0}_fraction=0",
+                                       name(part), fraction)
+                                 : fmt::format("give more text, or leave out data.{}_path", name(part));
+  fail(fmt::format("{}: the {} part {}, but scoring needs {}; {}", documents.path, name(part),
+                   describe_size(corpus.part(part), documents.end_mark), kNeeded, remedy));
+}
+
+Corpus build_corpus(const Config& config, const Files& files, Tokenizer tokenizer) {
+  Corpus corpus{std::move(tokenizer), {}, {}, {}, fingerprint(files)};
+  split_main(corpus, files.main, config.data);
+  check_train(corpus, config, files.main);
+  append_all(corpus.val, files.val, corpus.tokenizer);
+  append_all(corpus.test, files.test, corpus.tokenizer);
+  check_scored(Part::val, corpus, config, files);
+  check_scored(Part::test, corpus, config, files);
+  return corpus;
+}
+
+}  // namespace
+
+Documents read_documents(const std::string& path, DataFormat format, const std::string& field) {
+  const std::string bytes = read_file(path);
+  std::string_view text = bytes;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.empty()) fail(fmt::format("{}: file is empty; give a file with text in it", path));
+  // All of a JSONL file is checked too: its lines could not tell where in the file a bad byte stands.
+  std::u32string code_points = decode_utf8(bytes, path);
+  if (text.size() != bytes.size()) code_points.erase(0, 1);
+  Documents documents{{}, is_jsonl(path, format), path, bytes.size(), xxh3_128(bytes)};
+  if (documents.end_mark) {
+    documents.texts = parse_lines(text, field, path);
+  } else {
+    documents.texts.push_back(std::move(code_points));
+  }
+  return documents;
+}
+
+std::string_view name(Part value) {
+  switch (value) {
+    case Part::train:
+      return "train";
+    case Part::val:
+      return "val";
+    case Part::test:
+      return "test";
+  }
+  return "";
+}
+
+const Split& Corpus::part(Part p) const {
+  switch (p) {
+    case Part::train:
+      return train;
+    case Part::val:
+      return val;
+    case Part::test:
+      break;
+  }
+  return test;
+}
+
+Corpus load_corpus(const Config& config) {
+  const Files files = read_files(config.data);
+  return build_corpus(config, files, build_tokenizer(files));
+}
+
+Corpus load_corpus(const Config& config, const Tokenizer& tokenizer) {
+  return build_corpus(config, read_files(config.data), tokenizer);
+}
+
+ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer) {
+  ScoredText scored;
+  UnknownCharacters unknown;
+  for (const auto& text : documents.texts) {
+    for (const char32_t code_point : text) {
+      const std::int32_t id = tokenizer.id(code_point);
+      if (id < 0) {
+        unknown.add(code_point);
+      } else {
+        scored.split.ids.push_back(id);
+      }
+    }
+    if (documents.end_mark && tokenizer.has_end_mark()) scored.split.ids.push_back(Tokenizer::end_mark_id());
+    scored.split.starts.push_back(static_cast<std::int64_t>(scored.split.ids.size()));
+  }
+  scored.unknown_characters = unknown.count;
+  scored.unknown_sample = unknown.text();
+  return scored;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "chargpt/base/error.hpp"
+
+namespace chargpt {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(other.release()) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  int get() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+/// The system's words for an errno value.
+std::string reason(int error);
+
+/// Which exit code it is when something new can't be created: io for a full or faulty disk, cannot_create otherwise.
+ExitCode creation_fault(int error);
+
+/// Opens with O_CREAT | O_CLOEXEC and `flags`. Errors: cannot_create, io.
+Descriptor open_output(const std::string& path, int flags);
+
+/// Writes everything, whatever the number of calls it takes. Error(io) naming `path`.
+void write_all(int descriptor, std::string_view bytes, const std::string& path);
+
+/// Removes a file, or a folder with all it holds; it is no error if there is none. Error(io).
+void remove_tree(const std::string& path);
+
+}  // namespace chargpt

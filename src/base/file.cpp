@@ -1,0 +1,189 @@
+#include "chargpt/base/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "descriptor.hpp"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_absence(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENXIO || error == ELOOP || error == ENAMETOOLONG;
+}
+
+[[noreturn]] void fail_to_read(ExitCode code, const std::string& path, const std::string& why) {
+  throw Error(code, fmt::format("cannot read {}: {}", path, why));
+}
+
+/// O_NONBLOCK so that a FIFO without a writer is looked at rather than waited for.
+Descriptor open_input(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail_to_read(is_absence(errno) ? ExitCode::no_input : ExitCode::io, path, reason(errno));
+  return file;
+}
+
+std::uint64_t regular_file_size(const Descriptor& file, const std::string& path) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail_to_read(ExitCode::io, path, reason(errno));
+  if (S_ISDIR(status.st_mode)) fail_to_read(ExitCode::no_input, path, "it is a folder, a file is wanted");
+  if (!S_ISREG(status.st_mode))
+    fail_to_read(ExitCode::no_input, path, "it is a device or pipe, a regular file is wanted");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// EINVAL says that this kind of file (a device, a folder on some network file systems) knows no syncing. Any other
+/// error means lost data, and the kernel forgets it after one report: it is never asked again.
+void sync(int descriptor, const std::string& path) {
+  int result = 0;
+  do {
+    result = ::fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EINVAL) {
+    throw Error(ExitCode::io, fmt::format("cannot write {} through to the disk: {}", path, reason(errno)));
+  }
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::string hex_digits(const XXH128_hash_t& hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  std::string digits;
+  for (const unsigned char byte : canonical.digest) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+}  // namespace
+
+std::string reason(int error) { return std::system_category().message(error); }
+
+ExitCode creation_fault(int error) {
+  const bool disk = error == EIO || error == ENOSPC || error == EDQUOT || error == EFBIG;
+  return disk ? ExitCode::io : ExitCode::cannot_create;
+}
+
+Descriptor open_output(const std::string& path, int flags) {
+  Descriptor file(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
+  if (file.get() < 0) throw Error(creation_fault(errno), fmt::format("cannot create {}: {}", path, reason(errno)));
+  return file;
+}
+
+void write_all(int descriptor, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error(ExitCode::io, fmt::format("cannot write {}: {}", path, reason(errno)));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw Error(ExitCode::io, fmt::format("cannot remove {}: {}", path, error.message()));
+}
+
+std::string read_file(const std::string& path, std::uint64_t limit, ExitCode too_large) {
+  const Descriptor file = open_input(path);
+  const std::uint64_t size = regular_file_size(file, path);
+  if (size > limit) fail_to_read(too_large, path, fmt::format("it has {} bytes, at most {} are accepted", size, limit));
+  std::string contents(size, '\0');
+  std::size_t filled = 0;
+  while (filled < contents.size()) {
+    const ssize_t got = ::read(file.get(), contents.data() + filled, contents.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_to_read(ExitCode::io, path, reason(errno));
+    if (got == 0) break;  // the file was cut while it was read
+    filled += static_cast<std::size_t>(got);
+  }
+  contents.resize(filled);
+  return contents;
+}
+
+FileWriter::FileWriter(std::string path)
+    : path_(std::move(path)), descriptor_(open_output(path_, O_WRONLY | O_TRUNC).release()) {}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void FileWriter::write(std::string_view bytes) {
+  Descriptor file(std::exchange(descriptor_, -1));  // stays closed after a failure: a later close() can't succeed
+  write_all(file.get(), bytes, path_);
+  descriptor_ = file.release();
+}
+
+void FileWriter::close() {
+  Descriptor file(std::exchange(descriptor_, -1));
+  sync(file.get(), path_);
+  // EINTR leaves nothing to do: the descriptor is gone and the data is on the disk.
+  if (::close(file.release()) != 0 && errno != EINTR) {
+    throw Error(ExitCode::io, fmt::format("cannot close {}: {}", path_, reason(errno)));
+  }
+}
+
+void write_file_atomically(const std::string& path, std::string_view contents) {
+  const fs::path name(path);
+  const std::string temporary =
+      (name.parent_path() / fmt::format(".tmp-{}-{}", name.filename().string(), ::getpid())).string();
+  try {
+    FileWriter writer(temporary);
+    writer.write(contents);
+    writer.close();
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+      throw Error(ExitCode::io, fmt::format("cannot replace {}: {}", path, reason(errno)));
+    }
+  } catch (const Error&) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(folder_of(path));
+}
+
+void make_folders(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return;
+  const std::string parent = folder_of(path);
+  if (parent != path) make_folders(parent);
+  if (::mkdir(path.c_str(), 0777) == 0) return sync_folder(parent);
+  const int error = errno;
+  if (fs::is_directory(path, ignored)) return;  // "a/b/" after "a/b", or another process was faster
+  throw Error(creation_fault(error), fmt::format("cannot create folder {}: {}", path, reason(error)));
+}
+
+void sync_folder(const std::string& path) {
+  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) throw Error(ExitCode::io, fmt::format("cannot open folder {}: {}", path, reason(errno)));
+  sync(folder.get(), path);
+}
+
+std::string xxh3_128(std::string_view bytes) { return hex_digits(XXH3_128bits(bytes.data(), bytes.size())); }
+
+struct Xxh3Hasher::State {
+  XXH3_state_t value;
+};
+
+Xxh3Hasher::Xxh3Hasher() : state_(new State) { XXH3_128bits_reset(&state_->value); }
+
+Xxh3Hasher::~Xxh3Hasher() { delete state_; }
+
+void Xxh3Hasher::update(std::string_view bytes) { XXH3_128bits_update(&state_->value, bytes.data(), bytes.size()); }
+
+std::string Xxh3Hasher::digest() const { return hex_digits(XXH3_128bits_digest(&state_->value)); }
+
+}  // namespace chargpt

@@ -1,0 +1,123 @@
+#include "chargpt/base/tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "chargpt/base/utf8.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t kExamples = 5;
+
+bool is_combining_mark(char32_t code_point) { return code_point >= 0x300 && code_point <= 0x36F; }
+
+[[noreturn]] void fail_unknown(const Tokenizer& tokenizer, std::u32string_view text, const std::string& source) {
+  UnknownCharacters unknown;
+  std::size_t first = text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (tokenizer.id(text[i]) >= 0) continue;
+    first = std::min(first, i);
+    unknown.add(text[i]);
+  }
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(first), U'\n');
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: character {} at position {} (line {}) is not in the model's vocabulary of {}; {} of {} "
+                          "characters are unknown: {}; leave them out, or train a model on text that has them",
+                          source, describe_code_point(text[first]), first, line, tokenizer.size(), unknown.count,
+                          text.size(), unknown.text()));
+}
+
+/// Reads the entries of a vocabulary one by one; every fault names its entry.
+class VocabularyReader {
+ public:
+  VocabularyReader(const Json& vocabulary, const std::string& source) : vocabulary_(vocabulary), source_(source) {}
+
+  Tokenizer read() const {
+    if (!vocabulary_.is_array()) fail(fmt::format("is a JSON {}, not an array of strings", vocabulary_.type_name()));
+    const bool end_mark = !vocabulary_.empty() && vocabulary_[0] == kEndMark;
+    std::set<char32_t> code_points;
+    for (std::size_t i = end_mark ? 1 : 0; i < vocabulary_.size(); ++i) {
+      const char32_t code_point = entry(i);
+      if (!code_points.empty() && code_point == *code_points.rbegin()) fail_entry(i, "stands twice");
+      if (!code_points.empty() && code_point < *code_points.rbegin()) fail_entry(i, "is out of order by code point");
+      code_points.insert(code_points.end(), code_point);
+    }
+    if (code_points.empty()) fail("is empty: it holds no character");
+    return {code_points, end_mark};
+  }
+
+ private:
+  char32_t entry(std::size_t i) const {
+    if (!vocabulary_[i].is_string()) fail_entry(i, "is not a string");
+    const auto& text = vocabulary_[i].get_ref<const std::string&>();
+    if (text == kEndMark) fail_entry(i, "is the end mark, which may stand at entry 0 only");
+    const std::u32string code_points = decode_utf8(text, fmt::format("{}: vocabulary entry {}", source_, i));
+    if (code_points.size() != 1) fail_entry(i, fmt::format("has {} characters, not one", code_points.size()));
+    return code_points[0];
+  }
+
+  [[noreturn]] void fail_entry(std::size_t i, const std::string& what) const {
+    throw Error(ExitCode::unusable_model,
+                fmt::format("{}: vocabulary entry {}, {}, {}", source_, i, to_json_line(vocabulary_[i]), what));
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ExitCode::unusable_model, fmt::format("{}: the vocabulary {}", source_, what));
+  }
+
+  const Json& vocabulary_;
+  const std::string& source_;
+};
+
+}  // namespace
+
+void UnknownCharacters::add(char32_t code_point) {
+  ++count;
+  if (examples.size() == kExamples || std::find(examples.begin(), examples.end(), code_point) != examples.end()) return;
+  examples.push_back(code_point);
+}
+
+std::string UnknownCharacters::text() const {
+  std::vector<std::string> described;
+  std::transform(examples.begin(), examples.end(), std::back_inserter(described), describe_code_point);
+  const bool decomposed = std::any_of(examples.begin(), examples.end(), is_combining_mark);
+  return fmt::format(
+      "{}{}", fmt::join(described, ", "),
+      decomposed ? " (combining marks: the text may need NFC normalisation, e.g. `uconv -x any-nfc`)" : "");
+}
+
+Tokenizer::Tokenizer(const std::set<char32_t>& code_points, bool end_mark) : end_mark_(end_mark) {
+  if (end_mark) symbols_.emplace_back(kEndMark);
+  if (!code_points.empty()) ids_.assign(std::size_t{*code_points.rbegin()} + 1, -1);
+  for (const char32_t code_point : code_points) {
+    ids_[code_point] = static_cast<std::int32_t>(symbols_.size());
+    symbols_.push_back(encode_utf8(code_point));
+  }
+}
+
+Tokenizer Tokenizer::from_json(const Json& vocabulary, const std::string& source) {
+  return VocabularyReader(vocabulary, source).read();
+}
+
+Json Tokenizer::to_json() const { return symbols_; }
+
+std::int32_t Tokenizer::id(char32_t code_point) const { return code_point < ids_.size() ? ids_[code_point] : -1; }
+
+std::vector<std::int32_t> Tokenizer::encode(std::u32string_view text, const std::string& source) const {
+  std::vector<std::int32_t> ids(text.size());
+  std::transform(text.begin(), text.end(), ids.begin(), [this](char32_t code_point) { return id(code_point); });
+  if (std::find(ids.begin(), ids.end(), -1) != ids.end()) fail_unknown(*this, text, source);
+  return ids;
+}
+
+std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
+  std::string text;
+  text.reserve(ids.size());
+  for (const std::int32_t id : ids) text += symbol(id);
+  return text;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,7 @@
+#include "chargpt/base/version.hpp"
+
+namespace chargpt {
+
+std::string_view version() { return CHARGPT_VERSION; }
+
+}  // namespace chargpt

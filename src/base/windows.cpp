@@ -1,0 +1,64 @@
+#include "chargpt/base/windows.hpp"
+
+#include <algorithm>
+
+#include "chargpt/base/random.hpp"
+
+namespace chargpt {
+
+WindowIndex::WindowIndex(const Split& split, std::int64_t context, std::int64_t stride)
+    : stride_(stride), first_window_{0} {
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    const std::int64_t room = split.document_size(d) - context - 1;
+    if (room < 0) continue;
+    document_start_.push_back(split.starts[static_cast<std::size_t>(d)]);
+    first_window_.push_back(first_window_.back() + room / stride + 1);
+  }
+}
+
+std::int64_t WindowIndex::offset(std::int64_t w) const {
+  const auto next = std::upper_bound(first_window_.begin(), first_window_.end(), w);
+  const auto document = static_cast<std::size_t>(next - first_window_.begin()) - 1;
+  return document_start_[document] + (w - first_window_[document]) * stride_;
+}
+
+WindowSchedule::WindowSchedule(std::int64_t windows, WindowOrder order, std::int64_t batch, std::uint64_t seed)
+    : count_(windows), order_(order), batch_(batch), seed_(seed) {}
+
+std::vector<std::int64_t> WindowSchedule::windows(std::int64_t step) const {
+  std::vector<std::int64_t> chosen(static_cast<std::size_t>(batch_));
+  for (std::int64_t i = 0; i < batch_; ++i) chosen[static_cast<std::size_t>(i)] = window(step, i);
+  return chosen;
+}
+
+std::int64_t WindowSchedule::window(std::int64_t step, std::int64_t index) const {
+  const auto count = static_cast<std::uint64_t>(count_);
+  const auto position = static_cast<std::uint64_t>(step * batch_ + index);
+  switch (order_) {
+    case WindowOrder::random:
+      return static_cast<std::int64_t>(random_below(seed_, Purpose::data_order, static_cast<std::uint64_t>(step),
+                                                    static_cast<std::uint64_t>(index), count));
+    case WindowOrder::shuffled:
+      break;
+  }
+  const Permutation epoch(count, seed_, Purpose::data_order, position / count);
+  return static_cast<std::int64_t>(epoch(position % count));
+}
+
+std::int64_t total_steps(const TrainConfig& train, std::int64_t windows) {
+  if (train.steps != 0) return train.steps;
+  return (train.epochs * windows + train.batch - 1) / train.batch;
+}
+
+std::vector<EvalWindow> evaluation_windows(const Split& split, std::int64_t context) {
+  std::vector<EvalWindow> windows;
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    const std::int64_t last = split.starts[static_cast<std::size_t>(d) + 1] - 1;
+    for (std::int64_t offset = split.starts[static_cast<std::size_t>(d)]; offset < last; offset += context) {
+      windows.push_back({offset, std::min(context, last - offset)});
+    }
+  }
+  return windows;
+}
+
+}  // namespace chargpt

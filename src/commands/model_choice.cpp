@@ -1,0 +1,62 @@
+#include "chargpt/commands/model_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "chargpt/base/run_folder.hpp"
+
+namespace chargpt {
+namespace {
+
+std::int64_t parse_step(const std::string& text) {
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  if (error == std::errc() && end == text.data() + text.size() && step >= 0) return step;
+  throw Error(ExitCode::usage,
+              fmt::format("--checkpoint: got \"{}\", wanted best, last or the number of a step", text));
+}
+
+std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
+  const auto steps = list_checkpoints(paths.checkpoints());
+  if (steps.empty()) {
+    throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
+  }
+  const auto best = read_best(paths.checkpoints());
+  if (wanted.empty()) return best.value_or(steps.back());
+  if (wanted == "last") return steps.back();
+  if (wanted == "best" && !best) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} has no best checkpoint: it was not evaluated; use --checkpoint last", paths.root));
+  }
+  const std::int64_t step = wanted == "best" ? *best : parse_step(wanted);
+  if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} has no checkpoint of step {}; it has {}", paths.root, step, fmt::join(steps, ", ")));
+  }
+  return step;
+}
+
+}  // namespace
+
+ChosenModel choose_model(const ModelChoice& choice) {
+  namespace fs = std::filesystem;
+  if (!choice.file.empty()) return {choice.file, "", std::nullopt};
+  const std::string& folder = choice.folder;
+  if (fs::exists(folder + "/manifest.json")) {
+    const Manifest manifest = verify_checkpoint(folder);
+    return {folder + "/model.safetensors", fs::path(folder).parent_path().parent_path().string(), manifest.step};
+  }
+  if (!is_run_folder(folder)) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", folder));
+  }
+  const RunPaths paths(folder);
+  const std::int64_t step = choose_step(paths, choice.checkpoint);
+  return {paths.checkpoint(step) + "/model.safetensors", folder, step};
+}
+
+}  // namespace chargpt

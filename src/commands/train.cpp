@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+#include <malloc.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "chargpt/base/config_loader.hpp"
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/output.hpp"
+#include "chargpt/commands/commands.hpp"
+#include "chargpt/commands/progress.hpp"
+#include "chargpt/engine/device.hpp"
+#include "chargpt/engine/training_run.hpp"
+
+namespace chargpt {
+namespace {
+
+/// Everything said on stderr also stands in the run's log.txt, with the time.
+void log_to_file(const RunPaths& paths) {
+  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(paths.log());
+  sink->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
+  spdlog::default_logger()->sinks().push_back(std::move(sink));
+  spdlog::flush_on(spdlog::level::info);
+}
+
+void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
+  const Corpus& corpus = trainer.corpus();
+  if (!device.reason.empty()) spdlog::debug("device cpu: {}", device.reason);
+  spdlog::info("{} parameters on {}, {} threads; vocabulary {}; {} characters to train on, {} to validate",
+               trainer.model()->flat().size(), device.device.str(), threads, corpus.tokenizer.size(),
+               corpus.train.ids.size(), corpus.val.ids.size());
+}
+
+/// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
+RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer) {
+  const auto warn = [](const std::string& message) { spdlog::warn("{}", message); };
+  const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn) : std::nullopt;
+  if (restored) {
+    spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,
+                 trainer.steps_done(), trainer.total_steps(), paths.checkpoint(trainer.steps_done()));
+  } else {
+    spdlog::info("starting {} at step 0 of {} with new weights (seed {})", paths.root, trainer.total_steps(),
+                 trainer.config().run.seed);
+  }
+  for (const std::string& note : request.notes) spdlog::info("{}", note);
+  return restored.value_or(RunProgress{});
+}
+
+RunEvents make_events(const Request& request, Progress& progress, const RunPaths& paths) {
+  RunEvents events;
+  events.stopped = [&request] { return request.stop_signal->load() != 0; };
+  events.step = [&progress](const StepReport& report, double smoothed) { progress.step(report, smoothed); };
+  events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
+    progress.clear();
+    spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
+                 evaluation.bits_per_char(), best ? ", the best so far" : "");
+  };
+  events.sample = [&progress](std::int64_t step, const std::string& text) {
+    progress.clear();
+    spdlog::info("step {}: sample: {}", step, text);
+  };
+  events.checkpoint = [&progress, &paths](std::int64_t step) {
+    progress.clear();
+    spdlog::debug("step {}: saved {}", step, paths.checkpoint(step));
+  };
+  return events;
+}
+
+Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress) {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  Json json;
+  json["run"] = paths.root;
+  json["step"] = result.step;
+  json["finished"] = result.finished;
+  json["last_loss"] = or_null(result.last_loss);
+  json["best_loss"] = or_null(result.progress.best_loss);
+  json["best_step"] = or_null(result.progress.best_step);
+  json["chars_per_second"] = progress.chars_per_second();
+  return json;
+}
+
+void report(const RunResult& result, const RunPaths& paths, const Progress& progress) {
+  spdlog::info("{} at step {}, {} chars/s; written to {}", result.finished ? "finished" : "stopped and saved",
+               result.step, format_count(progress.chars_per_second()), paths.root);
+  if (result.last_loss) spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
+  if (result.progress.best_loss) {
+    spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
+  }
+  if (!result.finished) spdlog::info("to continue: chargpt train --resume {}", paths.root);
+}
+
+/// glibc gives large freed blocks back to the kernel and takes them again for every tensor of every step; kept, a step
+/// faults in no pages.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 2'000'000'000);
+}
+
+}  // namespace
+
+int train_command(const Request& request) {
+  keep_freed_memory();
+  const Config& config = request.config;
+  const RunPaths paths(request.run_folder);
+  const int threads = set_threads(config.run.threads);
+  const ChosenDevice device = choose_device(config.run.device);
+  const Corpus corpus = load_corpus(config);
+  Trainer trainer(config, corpus, device.device);
+  if (request.overwrite) remove_run(paths);
+  log_to_file(paths);
+  const RunProgress before = start(request, paths, trainer);
+  write_file_atomically(paths.config(), to_json(config).dump(2) + "\n");
+  describe(trainer, device, threads);
+
+  Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
+                     request.color && request.verbosity >= 0, request.verbosity < 0});
+  const RunResult result = run_training(trainer, paths, before, make_events(request, progress, paths));
+  progress.clear();
+  report(result, paths, progress);
+  if (request.json) write_output(to_json_line(result_json(result, paths, progress)) + "\n");
+  return result.finished ? 0 : 128 + request.stop_signal->load();
+}
+
+}  // namespace chargpt

@@ -1,0 +1,150 @@
+#include "chargpt/engine/training_run.hpp"
+
+#include "chargpt/engine/model_logits.hpp"
+#include "chargpt/sampling/generate.hpp"
+
+namespace chargpt {
+namespace {
+
+/// Weight of the newest loss in the smoothed one.
+constexpr double kSmoothing = 0.02;
+
+Json step_record(const StepReport& report) {
+  Json record;
+  record["event"] = "step";
+  record["step"] = report.step;
+  record["loss"] = report.loss;
+  record["learning_rate"] = report.learning_rate;
+  record["gradient_norm"] = report.gradient_norm;
+  record["seconds"] = report.seconds;
+  return record;
+}
+
+Json evaluation_record(std::int64_t step, const Evaluation& evaluation) {
+  Json record;
+  record["event"] = "evaluation";
+  record["step"] = step;
+  record["nats_per_char"] = evaluation.nats_per_char();
+  record["characters"] = evaluation.characters;
+  return record;
+}
+
+/// One run in progress: the loop below, and what it has to remember.
+class TrainingRun {
+ public:
+  TrainingRun(Trainer& trainer, const RunPaths& paths, const RunProgress& progress, const RunEvents& events)
+      : trainer_(trainer),
+        config_(trainer.config().train),
+        paths_(paths),
+        events_(events),
+        metrics_(paths.metrics(), trainer.steps_done()) {
+    result_.progress = progress;
+  }
+
+  RunResult run() {
+    if (result_.progress.acts_pending && !act(trainer_.steps_done())) return stop(true);
+    while (trainer_.steps_done() < trainer_.total_steps()) {
+      const auto report = trainer_.step(events_.stopped);
+      if (!report) return stop(false);
+      record(*report);
+      if (!act(report->step)) return stop(true);
+    }
+    result_.finished = true;
+    return result();
+  }
+
+ private:
+  static bool due(std::int64_t every, std::int64_t step) { return every > 0 && step % every == 0; }
+  bool stopped() const { return events_.stopped && events_.stopped(); }
+
+  void record(const StepReport& report) {
+    double& smoothed = result_.progress.smoothed_loss;
+    smoothed = report.step == 1 ? report.loss : smoothed + kSmoothing * (report.loss - smoothed);
+    metrics_.append(step_record(report));
+    if (events_.step) events_.step(report, smoothed);
+  }
+
+  /// Evaluates, samples and saves where the step asks for it: all of it, or (stopped on the way: false) nothing, so
+  /// that a resumed run can do all of it.
+  bool act(std::int64_t step) {
+    const bool last = step == trainer_.total_steps();
+    std::optional<Evaluation> evaluation;
+    std::optional<std::string> sample;
+    if ((due(config_.eval_every, step) || last) && trainer_.corpus().val.documents() > 0) {
+      evaluation = evaluate(trainer_.model(), trainer_.corpus().tokenizer, trainer_.corpus().val,
+                            trainer_.config().eval.batch, events_.stopped);
+    }
+    if (due(config_.sample_every, step) && !stopped()) sample = draw_sample();
+    if (stopped()) return false;
+    const bool best = evaluation && note(step, *evaluation);
+    if (sample) note(step, *sample);
+    result_.progress.acts_pending = false;
+    if (due(config_.save_every, step) || best || last) save(step);
+    return true;
+  }
+
+  /// True when it is the best so far.
+  bool note(std::int64_t step, const Evaluation& evaluation) {
+    RunProgress& progress = result_.progress;
+    const double loss = evaluation.nats_per_char();
+    const bool best = !progress.best_loss || loss < *progress.best_loss;
+    if (best) {
+      progress.best_step = step;
+      progress.best_loss = loss;
+    }
+    result_.last_loss = loss;
+    metrics_.append(evaluation_record(step, evaluation));
+    if (events_.evaluation) events_.evaluation(step, evaluation, best);
+    return best;
+  }
+
+  void note(std::int64_t step, const std::string& text) {
+    Json record;
+    record["event"] = "sample";
+    record["step"] = step;
+    record["text"] = text;
+    metrics_.append(record);
+    if (events_.sample) events_.sample(step, text);
+  }
+
+  std::string draw_sample() {
+    const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
+    const SampleConfig& settings = trainer_.config().sample;
+    const Generated generated =
+        generate(model_logits(trainer_.model()), tokenizer, trainer_.config().model.context,
+                 encode_prompt(settings.prompt, tokenizer, "sample.prompt"), settings,
+                 static_cast<std::uint64_t>(settings.seed), [this](std::int32_t) { return !stopped(); });
+    return settings.prompt + tokenizer.decode(generated.ids);
+  }
+
+  void save(std::int64_t step) {
+    save_checkpoint(paths_, trainer_, result_.progress);
+    if (events_.checkpoint) events_.checkpoint(step);
+  }
+
+  RunResult stop(bool acts_pending) {
+    result_.progress.acts_pending = acts_pending;
+    save(trainer_.steps_done());
+    return result();
+  }
+
+  RunResult result() {
+    result_.step = trainer_.steps_done();
+    return result_;
+  }
+
+  Trainer& trainer_;
+  const TrainConfig& config_;
+  const RunPaths& paths_;
+  const RunEvents& events_;
+  MetricsLog metrics_;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult run_training(Trainer& trainer, const RunPaths& paths, const RunProgress& progress, const RunEvents& events) {
+  return TrainingRun(trainer, paths, progress, events).run();
+}
+
+}  // namespace chargpt

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <new>
+
+#include "chargpt/app/command_line.hpp"
+#include "chargpt/base/error.hpp"
+
+namespace {
+
+int fail(chargpt::ExitCode code, const char* message) {
+  fmt::print(stderr, "error: {}\n", message);
+  return static_cast<int>(code);
+}
+
+int run(int argc, const char* const* argv) {
+  try {
+    return chargpt::run_command_line(argc, argv);
+  } catch (const chargpt::Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(chargpt::ExitCode::out_of_memory, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(chargpt::ExitCode::internal, error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = run(argc, argv);
+  const bool flushed = std::fflush(stdout) == 0;
+  std::fflush(stderr);
+  // Not exit(): the threads and static objects of LibTorch are best left alone at the end.
+  _exit(flushed || code != 0 ? code : static_cast<int>(chargpt::ExitCode::io));
+}

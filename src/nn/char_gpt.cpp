@@ -1,0 +1,184 @@
+#include "chargpt/nn/char_gpt.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <limits>
+
+namespace chargpt {
+namespace {
+
+namespace nn = torch::nn;
+
+/// nn::Linear's own forward adds the bias of a 3-D input in a second pass.
+torch::Tensor linear(const nn::Linear& layer, const torch::Tensor& x) {
+  return at::linear(x, layer->weight, layer->bias);
+}
+
+torch::Tensor layer_norm(const nn::LayerNorm& layer, const torch::Tensor& x) {
+  return at::layer_norm(x, layer->options.normalized_shape(), layer->weight, layer->bias, layer->options.eps());
+}
+
+nn::LayerNorm make_layer_norm(std::int64_t width) { return nn::LayerNorm(nn::LayerNormOptions({width})); }
+
+nn::Linear make_linear(std::int64_t in, std::int64_t out, bool bias = true) {
+  return nn::Linear(nn::LinearOptions(in, out).bias(bias));
+}
+
+torch::Tensor hidden_dropout(const torch::Tensor& x, DropoutPlace place, const LayerContext& context) {
+  const std::int64_t T = x.size(1);
+  return dropout(x, context.dropout.mask(context.layer, place), {context.dropout.first_window * T, T, T});
+}
+
+}  // namespace
+
+MaskedAttentionImpl::MaskedAttentionImpl(const ModelConfig& config, torch::Tensor lower_triangle)
+    : heads_(config.heads) {
+  key = register_module("key", make_linear(config.width, config.head_size(), false));
+  query = register_module("query", make_linear(config.width, config.head_size(), false));
+  value = register_module("value", make_linear(config.width, config.head_size(), false));
+  tril = register_buffer("tril", std::move(lower_triangle));
+}
+
+torch::Tensor MaskedAttentionImpl::forward(const torch::Tensor& x, std::int64_t head, const LayerContext& context) {
+  const std::int64_t T = x.size(1);
+  const torch::Tensor q = linear(query, x);                                                           // (B, T, D)
+  const torch::Tensor k = linear(key, x);                                                             // (B, T, D)
+  const torch::Tensor v = linear(value, x);                                                           // (B, T, D)
+  torch::Tensor scores = q.matmul(k.transpose(-2, -1)) / std::sqrt(static_cast<double>(q.size(-1)));  // (B, T, T)
+  const torch::Tensor hidden = tril.slice(0, 0, T).slice(1, 0, T) == 0;
+  scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  const MaskRows rows{(context.dropout.first_window * heads_ + head) * T, T, heads_ * T};
+  const auto mask = context.dropout.mask(context.layer, DropoutPlace::attention_weights);
+  return dropout(at::softmax(scores, -1), mask, rows).matmul(v);  // (B, T, D)
+}
+
+MaskedMultiHeadAttentionImpl::MaskedMultiHeadAttentionImpl(const ModelConfig& config,
+                                                           const torch::Tensor& lower_triangle)
+    : path(config.attention) {
+  register_module("heads", heads);
+  for (std::int64_t h = 0; h < config.heads; ++h) heads->push_back(MaskedAttention(config, lower_triangle));
+  proj = register_module("proj", make_linear(config.width, config.width));
+}
+
+torch::Tensor MaskedMultiHeadAttentionImpl::forward_heads(const torch::Tensor& x, const LayerContext& context) {
+  std::vector<torch::Tensor> outputs;
+  for (std::size_t h = 0; h < heads->size(); ++h) {
+    outputs.push_back(heads->at<MaskedAttentionImpl>(h).forward(x, static_cast<std::int64_t>(h), context));
+  }
+  return torch::cat(outputs, -1);  // (B, T, C)
+}
+
+torch::Tensor MaskedMultiHeadAttentionImpl::forward_fused(const torch::Tensor& x, const LayerContext& context) {
+  const std::int64_t B = x.size(0), T = x.size(1), C = x.size(2), H = static_cast<std::int64_t>(heads->size());
+  const auto parts =
+      at::linear(x, qkv).view({B, T, 3, H, C / H}).permute({2, 0, 3, 1, 4}).unbind(0);  // 3 x (B, H, T, D)
+  const auto mask = context.dropout.mask(context.layer, DropoutPlace::attention_weights);
+  torch::Tensor y;  // (B, H, T, D)
+  if (mask.p == 0.0) {
+    y = at::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0, /*is_causal=*/true);
+  } else {
+    const torch::Tensor hidden = heads->at<MaskedAttentionImpl>(0).tril.slice(0, 0, T).slice(1, 0, T) == 0;
+    torch::Tensor scores = parts[0].matmul(parts[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(C / H));
+    scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());  // (B, H, T, T)
+    const MaskRows rows{context.dropout.first_window * H * T, T, T};
+    y = dropout(at::softmax(scores, -1), mask, rows).matmul(parts[2]);
+  }
+  return y.transpose(1, 2).reshape({B, T, C});
+}
+
+torch::Tensor MaskedMultiHeadAttentionImpl::forward(const torch::Tensor& x, const LayerContext& context) {
+  torch::Tensor y;
+  switch (path) {
+    case AttentionPath::heads:
+      y = forward_heads(x, context);
+      break;
+    case AttentionPath::automatic:
+    case AttentionPath::fused:
+      y = forward_fused(x, context);
+      break;
+  }
+  return hidden_dropout(linear(proj, y), DropoutPlace::projection, context);
+}
+
+FeedForwardImpl::FeedForwardImpl(const ModelConfig& config) {
+  ln1 = register_module("ln1", make_linear(config.width, 4 * config.width));
+  ln2 = register_module("ln2", make_linear(4 * config.width, config.width));
+}
+
+torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const LayerContext& context) {
+  const torch::Tensor y = linear(ln2, at::gelu(linear(ln1, x)));
+  return hidden_dropout(y, DropoutPlace::feed_forward, context);
+}
+
+BlockImpl::BlockImpl(const ModelConfig& config, const torch::Tensor& lower_triangle) {
+  l1 = register_module("l1", make_layer_norm(config.width));
+  mha = register_module("mha", MaskedMultiHeadAttention(config, lower_triangle));
+  l2 = register_module("l2", make_layer_norm(config.width));
+  ff = register_module("ff", FeedForward(config));
+}
+
+torch::Tensor BlockImpl::forward(const torch::Tensor& x, const LayerContext& context) {
+  const torch::Tensor y = x + mha->forward(layer_norm(l1, x), context);
+  return y + ff->forward(layer_norm(l2, y), context);
+}
+
+CharGPTImpl::CharGPTImpl(const ModelConfig& config, std::int64_t vocabulary, const torch::TensorOptions& options)
+    : config_(config), vocabulary_(vocabulary) {
+  token_emb = register_module("token_emb", nn::Embedding(vocabulary, config.width));
+  pos_emb = register_module("pos_emb", nn::Embedding(config.context, config.width));
+  register_module("blocks", blocks);
+  const torch::Tensor lower_triangle = torch::tril(torch::ones({config.context, config.context}, options.device()));
+  for (std::int64_t i = 0; i < config.layers; ++i) blocks->push_back(Block(config, lower_triangle));
+  l = register_module("l", make_layer_norm(config.width));
+  lm = register_module("lm", make_linear(config.width, vocabulary));
+  flatten(options);
+}
+
+void CharGPTImpl::flatten(const torch::TensorOptions& options) {
+  const auto named = named_parameters();
+  FlatParameters::NamedTensors order;
+  const auto add = [&](const std::string& name) { order.emplace_back(name, named[name]); };
+  for (const char* name : {"token_emb.weight", "pos_emb.weight"}) add(name);
+  for (std::int64_t i = 0; i < config_.layers; ++i) {
+    const std::string block = "blocks." + std::to_string(i) + ".";
+    for (const char* part : {"query", "key", "value"}) {
+      for (std::int64_t h = 0; h < config_.heads; ++h) {
+        add(block + "mha.heads." + std::to_string(h) + "." + part + ".weight");
+      }
+    }
+    for (const char* name : {"mha.proj.weight", "ff.ln1.weight", "ff.ln2.weight"}) add(block + name);
+  }
+  add("lm.weight");
+  for (const auto& item : named) {
+    if (item.value().dim() == 1) order.emplace_back(item.key(), item.value());
+  }
+  flat_ = FlatParameters(order, options);
+
+  for (const auto& entry : flat_.entries()) {
+    constexpr std::string_view first_query = ".mha.heads.0.query.weight";
+    if (!entry.name.ends_with(first_query)) continue;
+    const auto layer = std::stoul(entry.name.substr(std::string_view("blocks.").size()));
+    blocks->at<BlockImpl>(layer).mha->qkv = flat_.leaf(entry.offset, 3 * config_.width, config_.width);
+  }
+}
+
+torch::Tensor CharGPTImpl::hidden(const torch::Tensor& ids, const DropoutState& dropout_state) {
+  const std::int64_t T = ids.size(1);
+  torch::Tensor x = at::embedding(token_emb->weight, ids) + pos_emb->weight.slice(0, 0, T);  // (B, T, C)
+  for (std::size_t i = 0; i < blocks->size(); ++i) {
+    x = blocks->at<BlockImpl>(i).forward(x, {static_cast<std::int64_t>(i), dropout_state});
+  }
+  return x;
+}
+
+torch::Tensor CharGPTImpl::forward(const torch::Tensor& ids, const DropoutState& dropout_state) {
+  return linear(lm, layer_norm(l, hidden(ids, dropout_state)));  // (B, T, V)
+}
+
+torch::Tensor CharGPTImpl::next_logits(const torch::Tensor& ids) {
+  const torch::Tensor x = hidden(ids, {}).select(1, ids.size(1) - 1);  // (B, C)
+  return linear(lm, layer_norm(l, x));
+}
+
+}  // namespace chargpt

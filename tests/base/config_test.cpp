@@ -1,0 +1,160 @@
+#include "chargpt/base/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "chargpt/base/config_loader.hpp"
+
+namespace chargpt {
+namespace {
+
+/// The message with which the rules refuse the defaults after `change`.
+std::string refusal(const std::function<void(Config&)>& change) {
+  Config config;
+  change(config);
+  try {
+    check_rules(config);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+void accept(const std::function<void(Config&)>& change) {
+  Config config;
+  change(config);
+  EXPECT_NO_THROW(check_rules(config));
+}
+
+void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
+}
+
+template <class E>
+void expect_names(const std::vector<std::string_view>& expected) {
+  EXPECT_EQ(choice_names<E>(), expected);
+}
+
+TEST(Config, EveryEnumHasItsNamesInOrder) {
+  expect_names<DataFormat>({"auto", "text", "jsonl"});
+  expect_names<SplitMethod>({"auto", "contiguous", "document"});
+  expect_names<WindowOrder>({"random", "shuffled"});
+  expect_names<AttentionPath>({"auto", "heads", "fused"});
+  expect_names<DecayScope>({"all", "matrices"});
+  expect_names<ScheduleName>({"constant", "cosine"});
+}
+
+TEST(Config, EveryNameOfAChoiceCanBeSetAndIsGotBack) {
+  Config config;
+  const KeyList keys = describe(config);
+  for (const ConfigKey& key : keys.keys()) {
+    const auto* choice = std::get_if<Choice>(&key.value);
+    if (choice == nullptr) continue;
+    for (const std::string_view name : choice->names) {
+      key.set(std::string(name), "test");
+      EXPECT_EQ(key.get(), Json(std::string(name))) << key.name;
+    }
+  }
+}
+
+TEST(Config, KeysAreUniqueAndEachHasAHelpOfOneSentence) {
+  Config config;
+  std::set<std::string> names;
+  const KeyList keys = describe(config);
+  for (const ConfigKey& key : keys.keys()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_TRUE(key.help.ends_with(".")) << key.name;
+    EXPECT_EQ(std::count(key.help.begin(), key.help.end(), '|'), 0) << key.name << ": a bar would end the table's cell";
+  }
+  EXPECT_EQ(names.size(), keys.keys().size());
+}
+
+TEST(Config, DefaultsLieInTheirRangesAndObeyTheRules) {
+  Config config;
+  const KeyList keys = describe(config);
+  for (const ConfigKey& key : keys.keys()) EXPECT_NO_THROW(key.set(key.get(), "default")) << key.name;
+  accept([](Config&) {});
+}
+
+TEST(Config, TheWidthMustBeAMultipleOfTheHeads) {
+  const auto set = [](Config& c) { c.model.width = 100, c.model.heads = 3; };
+  expect_parts(refusal(set), {"model.width = 100", "model.heads = 3", "99 or 102"});
+  expect_parts(refusal([](Config& c) { c.model.width = 2; }),
+               {"model.width = 2", "model.heads = 4", "model.width to 4,"});
+}
+
+TEST(Config, AMicroBatchIsAtMostTheBatch) {
+  const auto set = [](Config& c) { c.train.batch = 8, c.train.micro_batch = 9; };
+  expect_parts(refusal(set), {"train.micro_batch = 9", "train.batch = 8", "lower"});
+  accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 8; });
+  accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 3; });
+}
+
+TEST(Config, ExactlyOneOfStepsAndEpochsSaysHowLong) {
+  const auto set = [](std::int64_t steps, std::int64_t epochs) {
+    return [=](Config& c) { c.train.steps = steps, c.train.epochs = epochs; };
+  };
+  expect_parts(refusal(set(0, 0)), {"train.steps = 0", "train.epochs = 0", "set one above 0"});
+  expect_parts(refusal(set(5, 7)), {"train.steps = 5", "train.epochs = 7", "set the other to 0"});
+  accept(set(5, 0));
+  accept(set(0, 7));
+}
+
+TEST(Config, TheLeastLearningRateIsNotAboveTheLearningRate) {
+  const auto set = [](Config& c) { c.optimizer.learning_rate = 0.001, c.schedule.min_learning_rate = 0.01; };
+  expect_parts(refusal(set), {"schedule.min_learning_rate = 0.01", "optimizer.learning_rate = 0.001", "lower"});
+  accept([](Config& c) { c.schedule.min_learning_rate = c.optimizer.learning_rate; });
+}
+
+TEST(Config, WarmupIsAtMostTheStepsWhereTheyAreKnown) {
+  const auto set = [](Config& c) { c.train.steps = 10, c.schedule.warmup = 11; };
+  expect_parts(refusal(set), {"schedule.warmup = 11", "train.steps = 10", "lower"});
+  accept([](Config& c) { c.train.steps = 10, c.schedule.warmup = 10; });
+  accept([](Config& c) { c.train.steps = 0, c.train.epochs = 1, c.schedule.warmup = 11; });
+}
+
+TEST(Config, BetasAreTwoNumbers) {
+  expect_parts(refusal([](Config& c) { c.optimizer.betas = {0.9}; }), {"optimizer.betas = [0.9]", "exactly two"});
+  expect_parts(refusal([](Config& c) { c.optimizer.betas = {0.9, 0.99, 0.5}; }), {"[0.9, 0.99, 0.5]", "3 numbers"});
+}
+
+TEST(Config, TheFractionsLeaveSomethingToTrainOn) {
+  const auto set = [](Config& c) { c.data.val_fraction = 0.5, c.data.test_fraction = 0.5; };
+  expect_parts(refusal(set), {"data.val_fraction = 0.5", "data.test_fraction = 0.5", "below 1"});
+  accept([](Config& c) { c.data.val_fraction = 0, c.data.test_fraction = 0.99; });
+  accept([](Config& c) { c.data.val_fraction = 0.1, c.data.val_path = "val.txt"; });
+}
+
+TEST(Config, ATextIsNotSplitByDocument) {
+  const auto set = [](DataFormat format, const char* path) {
+    return [=](Config& c) { c.data.split = SplitMethod::document, c.data.format = format, c.data.path = path; };
+  };
+  expect_parts(refusal(set(DataFormat::text, "")), {"data.split = document", "data.format = text", "contiguous"});
+  expect_parts(refusal(set(DataFormat::text, "a.jsonl")), {"data.format = text"});
+  expect_parts(refusal(set(DataFormat::automatic, "a.txt")), {"data.format = auto", "data.path = \"a.txt\""});
+  accept(set(DataFormat::automatic, "a.jsonl"));
+  accept(set(DataFormat::automatic, ""));
+  accept(set(DataFormat::jsonl, "a.txt"));
+}
+
+TEST(Config, EveryPresetLoadsAndObeysTheRules) {
+  int presets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CHARGPT_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".json") continue;
+    ConfigSources sources;
+    sources.file = entry.path();
+    EXPECT_NO_THROW(check_rules(load_config(sources).config)) << entry.path();
+    ++presets;
+  }
+  EXPECT_GE(presets, 4);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,364 @@
+#include "chargpt/base/corpus.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chargpt/base/error.hpp"
+#include "chargpt/base/utf8.hpp"
+#include "support/temp_dir.hpp"
+
+namespace chargpt {
+namespace {
+
+/// Message of the error that `action` must end in.
+std::string refusal(ExitCode code, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
+}
+
+std::string jsonl(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const auto& text : texts) lines += to_json_line({{"text", text}}) + "\n";
+  return lines;
+}
+
+/// "doc-1000", "doc-1001", …
+std::vector<std::string> numbered_texts(int count) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < count; ++i) texts.push_back("doc-" + std::to_string(1000 + i));
+  return texts;
+}
+
+/// The documents of a split as text, the end mark spelled out.
+std::vector<std::string> documents_of(const Split& split, const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+    texts.push_back(tokenizer.decode({split.ids.begin() + split.starts[d], split.ids.begin() + split.starts[d + 1]}));
+  }
+  return texts;
+}
+
+class ReadDocumentsTest : public ::testing::Test {
+ protected:
+  Documents read(const std::string& name, const std::string& contents, DataFormat format = DataFormat::automatic) {
+    return read_documents(folder_.write(name, contents), format, "text");
+  }
+  std::string read_refusal(const std::string& name, const std::string& contents) {
+    return refusal(ExitCode::bad_data, [&] { read(name, contents); });
+  }
+  TempDir folder_;
+};
+
+class LoadCorpusTest : public ::testing::Test {
+ protected:
+  LoadCorpusTest() { config_.model.context = 4; }
+
+  void set_data(const std::string& name, const std::string& contents) {
+    config_.data.path = folder_.write(name, contents);
+  }
+  Corpus load() const { return load_corpus(config_); }
+  std::string load_refusal() const {
+    return refusal(ExitCode::bad_data, [&] { load(); });
+  }
+  std::vector<std::string> documents(Part part) const {
+    const Corpus corpus = load();
+    return documents_of(corpus.part(part), corpus.tokenizer);
+  }
+  TempDir folder_;
+  Config config_;
+};
+
+TEST_F(ReadDocumentsTest, ATextFileIsOneDocumentWithNothingChanged) {
+  const auto documents = read("d.txt", "a\r\n\xC3\xB6 {\"text\": 1}\n\n");
+  ASSERT_EQ(documents.texts.size(), 1);
+  EXPECT_EQ(documents.texts[0], U"a\r\n\u00F6 {\"text\": 1}\n\n");
+  EXPECT_FALSE(documents.end_mark);
+  EXPECT_EQ(documents.bytes, 19);
+  EXPECT_EQ(documents.hash.size(), 32);
+}
+
+TEST_F(ReadDocumentsTest, ALeadingByteOrderMarkIsDroppedAndNoOther) {
+  EXPECT_EQ(read("d.txt",
+                 "\xEF\xBB\xBF"
+                 "a\xEF\xBB\xBF")
+                .texts[0],
+            U"a\uFEFF");
+  EXPECT_EQ(read("d.jsonl", "\xEF\xBB\xBF" + jsonl({"a"})).texts[0], U"a");
+}
+
+TEST_F(ReadDocumentsTest, EachJsonlLineIsADocument) {
+  const auto documents = read("d.jsonl", "{\"text\": \"a\\nb\"}\r\n\n  \t\n{\"n\": 1, \"text\": \"\\ud83d\\ude00\"}");
+  EXPECT_EQ(documents.texts, (std::vector<std::u32string>{U"a\nb", U"\U0001F600"}));
+  EXPECT_TRUE(documents.end_mark);
+}
+
+TEST_F(ReadDocumentsTest, ADocumentWithoutTextIsSkipped) {
+  EXPECT_EQ(read("d.jsonl", jsonl({"", "a", ""})).texts, std::vector<std::u32string>{U"a"});
+}
+
+TEST_F(ReadDocumentsTest, AFormatThatIsGivenOverridesTheName) {
+  EXPECT_TRUE(read("d.txt", jsonl({"a"}), DataFormat::jsonl).end_mark);
+  EXPECT_FALSE(read("d.jsonl", jsonl({"a"}), DataFormat::text).end_mark);
+}
+
+TEST_F(ReadDocumentsTest, AnEmptyFileIsSaidToBeEmpty) {
+  for (const std::string name : {"d.txt", "d.jsonl"}) {
+    expect_contains(read_refusal(name, ""), "/" + name + ": file is empty");
+    expect_contains(read_refusal(name, "\xEF\xBB\xBF"), "/" + name + ": file is empty");
+  }
+}
+
+TEST_F(ReadDocumentsTest, JsonlWithoutAnyTextIsRefused) {
+  expect_contains(read_refusal("d.jsonl", "\n\n"), "no document has any text in its field \"text\"");
+  expect_contains(read_refusal("d.jsonl", jsonl({""})), "no document has any text in its field \"text\"");
+}
+
+TEST_F(ReadDocumentsTest, AFaultyLineIsNamed) {
+  const std::string good = jsonl({"a"}) + "\n";
+  expect_contains(read_refusal("d.jsonl", good + "{\"text\": "), "d.jsonl, line 3");
+  expect_contains(read_refusal("d.jsonl", good + "[1]"), "d.jsonl, line 3: expected an object, got a JSON array");
+  expect_contains(read_refusal("d.jsonl", good + "{\"body\": \"a\"}"), "d.jsonl, line 3: no field \"text\"");
+  expect_contains(read_refusal("d.jsonl", good + "{\"text\": 7}"), "line 3: field \"text\" should be a string");
+}
+
+TEST_F(ReadDocumentsTest, ABadByteIsNamedByItsPlaceInTheFile) {
+  expect_contains(read_refusal("d.txt",
+                               "\xEF\xBB\xBF"
+                               "ab\n\x92"),
+                  "d.txt: not valid UTF-8 at byte offset 6 (line 2): 0x92");
+  expect_contains(read_refusal("d.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\x92\"}\n"), "offset 24 (line 2): 0x92");
+}
+
+TEST_F(ReadDocumentsTest, AMissingFileAndAFolderAreNoInput) {
+  const auto read_path = [](const std::string& path) { read_documents(path, DataFormat::automatic, "text"); };
+  expect_contains(refusal(ExitCode::no_input, [&] { read_path(folder_ / "none.txt"); }), "none.txt");
+  expect_contains(refusal(ExitCode::no_input, [&] { read_path(folder_.path()); }), "folder");
+}
+
+TEST_F(LoadCorpusTest, ATextIsCutInFileOrder) {
+  config_.data.test_fraction = 0.2;
+  set_data("d.txt", "abcdefghijklmnopqrst");
+  EXPECT_EQ(documents(Part::train), std::vector<std::string>{"abcdefghijklmn"});
+  EXPECT_EQ(documents(Part::val), std::vector<std::string>{"op"});
+  EXPECT_EQ(documents(Part::test), std::vector<std::string>{"qrst"});
+}
+
+TEST_F(LoadCorpusTest, WithoutFractionsThereIsOnlyTraining) {
+  config_.data.val_fraction = 0;
+  set_data("d.txt", "abcdef");
+  const Corpus corpus = load();
+  EXPECT_EQ(corpus.train.ids.size(), 6);
+  EXPECT_EQ(corpus.val.documents(), 0);
+  EXPECT_EQ(corpus.test.documents(), 0);
+}
+
+TEST_F(LoadCorpusTest, TheVocabularyHasTheCharactersOfAllParts) {
+  set_data("d.txt", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabz");
+  EXPECT_EQ(load().tokenizer, Tokenizer({U'a', U'b', U'z'}, false));
+  config_.data.val_path = folder_.write("v.jsonl", jsonl({"\xC3\xB6"}));
+  config_.data.test_path = folder_.write("t.txt", "xy");
+  EXPECT_EQ(load().tokenizer, Tokenizer({U'a', U'b', U'x', U'y', U'z', U'\u00F6'}, true));
+}
+
+TEST_F(LoadCorpusTest, AFileOfItsOwnReplacesAFraction) {
+  config_.data.test_fraction = 0.1;
+  set_data("d.txt", "abcdefghij");
+  config_.data.val_path = folder_.write("v.txt", "jihg");
+  config_.data.test_path = folder_.write("t.txt", "aa");
+  EXPECT_EQ(documents(Part::train), std::vector<std::string>{"abcdefghij"});
+  EXPECT_EQ(documents(Part::val), std::vector<std::string>{"jihg"});
+  EXPECT_EQ(documents(Part::test), std::vector<std::string>{"aa"});
+}
+
+TEST_F(LoadCorpusTest, DocumentsAreDealtWholeAndEachToOnePart) {
+  config_.data.test_fraction = 0.25;
+  set_data("d.jsonl", jsonl(numbered_texts(42)));
+  auto dealt = documents(Part::train);
+  const auto val = documents(Part::val);
+  const auto test = documents(Part::test);
+  EXPECT_EQ(val.size(), 4);    // floor(4.2)
+  EXPECT_EQ(test.size(), 10);  // floor(10.5)
+  dealt.insert(dealt.end(), val.begin(), val.end());
+  dealt.insert(dealt.end(), test.begin(), test.end());
+  std::sort(dealt.begin(), dealt.end());
+  auto expected = numbered_texts(42);
+  for (auto& text : expected) text += "<|e|>";
+  EXPECT_EQ(dealt, expected);
+}
+
+TEST_F(LoadCorpusTest, DocumentsAreDealtBySeed) {
+  set_data("d.jsonl", jsonl(numbered_texts(100)));
+  const auto val = documents(Part::val);
+  EXPECT_EQ(documents(Part::val), val);
+  config_.data.split_seed = 2;
+  EXPECT_NE(documents(Part::val), val);
+  config_.data.split = SplitMethod::contiguous;
+  EXPECT_EQ(documents(Part::val).front(), "doc-1090<|e|>");
+}
+
+TEST_F(LoadCorpusTest, TheTestPartStaysWhenTheValidationPartGrows) {
+  config_.data.test_fraction = 0.1;
+  set_data("d.jsonl", jsonl(numbered_texts(100)));
+  const auto test = documents(Part::test);
+  config_.data.val_fraction = 0.4;
+  EXPECT_EQ(documents(Part::test), test);
+}
+
+TEST_F(LoadCorpusTest, AFractionOfFewDocumentsIsAtLeastOne) {
+  config_.data.test_fraction = 0.01;
+  set_data("d.jsonl", jsonl(numbered_texts(5)));
+  EXPECT_EQ(documents(Part::train).size(), 3);
+  EXPECT_EQ(documents(Part::val).size(), 1);
+  EXPECT_EQ(documents(Part::test).size(), 1);
+}
+
+TEST_F(LoadCorpusTest, AnEmojiIsOneSymbol) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "Test \xF0\x9F\x98\x80!";
+  set_data("d.txt", text);
+  const Corpus corpus = load();
+  EXPECT_EQ(corpus.tokenizer.size(), 7);
+  EXPECT_GE(corpus.tokenizer.id(U'\U0001F600'), 0);
+  EXPECT_EQ(corpus.train.ids.size() + corpus.val.ids.size(), 3500);
+}
+
+TEST_F(LoadCorpusTest, TheFingerprintFollowsEveryFile) {
+  config_.data.val_fraction = 0;
+  set_data("d.txt", "abcdefghij");
+  const auto one = load().fingerprint;
+  EXPECT_EQ(one.bytes, 10);
+  EXPECT_EQ(load().fingerprint, one);
+  config_.data.val_path = folder_.write("v.txt", "abc");
+  const auto two = load().fingerprint;
+  EXPECT_EQ(two.bytes, 13);
+  EXPECT_NE(two.hash, one.hash);
+  folder_.write("v.txt", "abd");
+  EXPECT_NE(load().fingerprint, two);
+  folder_.write("v.txt", "abc");
+  std::swap(config_.data.val_path, config_.data.test_path);
+  EXPECT_NE(load().fingerprint.hash, two.hash);
+}
+
+TEST_F(LoadCorpusTest, ATextShorterThanAWindowSaysWhatWouldFit) {
+  config_.model.context = 16;
+  set_data("d.txt", "abcdefghij");
+  const auto message = load_refusal();
+  expect_contains(message, "d.txt: the train part has 9 characters, but a window needs 17 (model.context 16 + 1)");
+  expect_contains(message, "--set model.context=8");
+  expect_contains(message, "data.val_fraction 0.1");
+  config_.model.context = 8;
+  config_.data.val_fraction = 0;
+  EXPECT_EQ(load().train.ids.size(), 10);
+}
+
+TEST_F(LoadCorpusTest, ATextOfExactlyOneWindowTrains) {
+  config_.data.val_fraction = 0;
+  set_data("d.txt", "abcde");
+  EXPECT_EQ(load().train.ids.size(), 5);
+  set_data("d.txt", "abcd");
+  expect_contains(load_refusal(), "the train part has 4 characters, but a window needs 5");
+}
+
+TEST_F(LoadCorpusTest, DocumentsShorterThanAWindowNameTheLongest) {
+  config_.model.context = 64;
+  set_data("d.jsonl", jsonl(numbered_texts(10)));
+  const auto message = load_refusal();
+  expect_contains(message, "the train part has 9 characters with its end mark in the longest of its documents (9)");
+  expect_contains(message, "--set model.context=8");
+}
+
+TEST_F(LoadCorpusTest, OneDocumentLeavesNothingToTrainOn) {
+  set_data("d.jsonl", jsonl({"a document of its own"}));
+  expect_contains(load_refusal(), "the train part has no document");
+}
+
+TEST_F(LoadCorpusTest, AValidationPartTooSmallToScoreSaysHowToDoWithout) {
+  set_data("d.txt", "abcdefghij");
+  const auto message = load_refusal();
+  expect_contains(message, "d.txt: the val part has 1 character, but scoring needs 2");
+  expect_contains(message, "raise data.val_fraction (0.1)");
+  expect_contains(message, "--set data.val_fraction=0");
+  config_.data.val_fraction = 0.2;
+  EXPECT_EQ(load().val.ids.size(), 2);
+}
+
+TEST_F(LoadCorpusTest, ATestPartTooSmallToScoreIsNamed) {
+  config_.data.val_fraction = 0;
+  config_.data.test_fraction = 0.1;
+  set_data("d.txt", "abcdefghij");
+  expect_contains(load_refusal(), "--set data.test_fraction=0");
+  config_.data.test_fraction = 0;
+  config_.data.test_path = folder_.write("t.txt", "a");
+  expect_contains(load_refusal(), "t.txt: the test part has 1 character, but scoring needs 2");
+  expect_contains(load_refusal(), "leave out data.test_path");
+}
+
+TEST_F(LoadCorpusTest, AModelsVocabularyRefusesOtherCharacters) {
+  set_data("d.txt", "abcabcabcabc\nabcabcabcxyz");
+  const auto load_with = [&](const Tokenizer& tokenizer) { return load_corpus(config_, tokenizer); };
+  const auto message = refusal(ExitCode::bad_data, [&] { load_with({{U'\n', U'a', U'b', U'c'}, false}); });
+  expect_contains(message, "d.txt: character U+0078 'x' at position 22 (line 2)");
+  expect_contains(message, "3 of 25 characters are unknown");
+  const Tokenizer larger({U'\n', U'a', U'b', U'c', U'd', U'x', U'y', U'z'}, true);
+  EXPECT_EQ(load_with(larger).tokenizer, larger);
+}
+
+TEST_F(LoadCorpusTest, AModelWithoutEndMarkRefusesDocuments) {
+  set_data("d.jsonl", jsonl({"abcde", "abcde", "abcde"}));
+  const Tokenizer tokenizer({U'a', U'b', U'c', U'd', U'e'}, false);
+  const auto message = refusal(ExitCode::bad_data, [&] { load_corpus(config_, tokenizer); });
+  expect_contains(message, "<|e|>, which the model's vocabulary lacks");
+}
+
+TEST_F(LoadCorpusTest, AnUnknownCharacterNamesItsDocument) {
+  set_data("d.jsonl", jsonl({"aaaaaa", "aaaaaa", "aabaaa"}));
+  const auto message = refusal(ExitCode::bad_data, [&] { load_corpus(config_, Tokenizer({U'a'}, true)); });
+  expect_contains(message, "d.jsonl, document 3: character U+0062 'b' at position 2");
+}
+
+TEST(EncodeForScoring, LeavesOutAndCountsUnknownCharacters) {
+  Documents documents;
+  documents.texts = {U"abxa", U"yy", U"x\u0308"};
+  const Tokenizer tokenizer({U'a', U'b'}, false);
+  const auto scored = encode_for_scoring(documents, tokenizer);
+  EXPECT_EQ(documents_of(scored.split, tokenizer), (std::vector<std::string>{"aba", "", ""}));
+  EXPECT_EQ(scored.unknown_characters, 5);
+  expect_contains(scored.unknown_sample, "U+0078 'x', U+0079 'y', U+0308");
+}
+
+TEST(EncodeForScoring, EndsDocumentsWhereTheModelHasAnEndMark) {
+  Documents documents;
+  documents.texts = {U"ab", U"a"};
+  documents.end_mark = true;
+  const Tokenizer with({U'a', U'b'}, true);
+  const Tokenizer without({U'a', U'b'}, false);
+  EXPECT_EQ(documents_of(encode_for_scoring(documents, with).split, with),
+            (std::vector<std::string>{"ab<|e|>", "a<|e|>"}));
+  EXPECT_EQ(documents_of(encode_for_scoring(documents, without).split, without), (std::vector<std::string>{"ab", "a"}));
+  documents.end_mark = false;
+  EXPECT_EQ(documents_of(encode_for_scoring(documents, with).split, with), (std::vector<std::string>{"ab", "a"}));
+}
+
+TEST(Part, HasTheNamesOfTheCommandLine) {
+  EXPECT_EQ(name(Part::train), "train");
+  EXPECT_EQ(name(Part::val), "val");
+  EXPECT_EQ(name(Part::test), "test");
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,94 @@
+#include "chargpt/engine/optimizer.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <vector>
+
+namespace chargpt {
+namespace {
+
+FlatParameters make_parameters() {
+  torch::manual_seed(3);
+  return FlatParameters({{"matrix", torch::randn({4, 3}, torch::TensorOptions().requires_grad(true))},
+                         {"vector", torch::randn({5}, torch::TensorOptions().requires_grad(true))}},
+                        torch::kFloat);
+}
+
+OptimizerConfig make_config(DecayScope decay, double clip) {
+  OptimizerConfig config;
+  config.betas = {0.8, 0.95};
+  config.epsilon = 1e-3;
+  config.weight_decay = 0.3;
+  config.decay = decay;
+  config.clip = clip;
+  return config;
+}
+
+/// Algorithm 2 of the paper, element by element in double precision.
+class PlainAdamW {
+ public:
+  PlainAdamW(std::vector<double> values, std::size_t decayed, OptimizerConfig config)
+      : values_(std::move(values)),
+        m_(values_.size()),
+        v_(values_.size()),
+        decayed_(decayed),
+        config_(std::move(config)) {}
+
+  void step(std::vector<double> gradients, double rate) {
+    double norm = 0.0;
+    for (const double g : gradients) norm += g * g;
+    norm = std::sqrt(norm);
+    const double factor = config_.clip > 0 && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
+    ++t_;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const double g = gradients[i] * factor, b1 = config_.betas[0], b2 = config_.betas[1];
+      m_[i] = b1 * m_[i] + (1 - b1) * g;
+      v_[i] = b2 * v_[i] + (1 - b2) * g * g;
+      const double m_hat = m_[i] / (1 - std::pow(b1, t_)), v_hat = v_[i] / (1 - std::pow(b2, t_));
+      const double decay = i < decayed_ ? config_.weight_decay : 0.0;
+      values_[i] -= rate * (m_hat / (std::sqrt(v_hat) + config_.epsilon) + decay * values_[i]);
+    }
+  }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  std::vector<double> values_, m_, v_;
+  std::size_t decayed_;
+  OptimizerConfig config_;
+  int t_ = 0;
+};
+
+std::vector<double> to_vector(const torch::Tensor& tensor) {
+  const torch::Tensor wide = tensor.to(torch::kDouble).contiguous();
+  return {wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel()};
+}
+
+TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
+  for (const DecayScope decay : {DecayScope::all, DecayScope::matrices}) {
+    for (const double clip : {0.0, 0.5}) {
+      FlatParameters parameters = make_parameters();
+      const OptimizerConfig config = make_config(decay, clip);
+      AdamW optimizer(parameters, config);
+      PlainAdamW plain(to_vector(parameters.values()), decay == DecayScope::all ? 17 : 12, config);
+      for (int step = 0; step < 5; ++step) {
+        const double rate = 0.1 / (step + 1);
+        parameters.gradients().copy_(torch::randn({17}));
+        plain.step(to_vector(parameters.gradients()), rate);
+        optimizer.step(rate, optimizer.gradient_norm());
+      }
+      const auto got = to_vector(parameters.values());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], plain.values()[i], 1e-6) << "element " << i;
+    }
+  }
+}
+
+TEST(AdamW, TheGradientNormIsTheOneOfAllGradientsTogether) {
+  FlatParameters parameters = make_parameters();
+  parameters.gradients().fill_(2.0);
+  EXPECT_NEAR(AdamW(parameters, {}).gradient_norm(), 2.0 * std::sqrt(17.0), 1e-5);
+}
+
+}  // namespace
+}  // namespace chargpt

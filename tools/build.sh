@@ -1,0 +1,55 @@
+# Sourced by ./dev: building, testing, measuring, cleaning.
+# shellcheck shell=bash
+
+configure() {
+  local torch=
+  [[ -z ${CHARGPT_TORCH:-} ]] || torch=$(cd "$caller_folder" && realpath "$CHARGPT_TORCH")
+  cmake --preset "$1" "-DCHARGPT_TORCH=$torch"
+}
+
+build_preset() {
+  configure "$1"
+  cmake --build --preset "$1" --parallel "$(jobs)"
+}
+
+verb_build() {
+  setup_for_build
+  build_preset release
+  say "Built: build/release/bin/chargpt"
+}
+
+verb_test() {
+  setup_for_tests
+  build_preset dev
+  local leave_out='^(root|soak)$'
+  ((!all)) || leave_out='^soak$'
+  ctest --preset dev --label-exclude "$leave_out"
+}
+
+verb_bench() {
+  setup_for_tests
+  build_preset dev
+  say "Micro-benchmarks of the kernels, to run one by one:" build/dev/bin/*_bench
+  build/dev/bin/chargpt bench --config configs/nanogpt-cpu.json
+}
+
+verb_soak() {
+  setup_for_tests
+  build_preset dev
+  if ctest --preset dev --show-only --label-regex '^soak$' | grep -q '^Total Tests: 0$'; then
+    say "There are no soak tests yet."
+    return
+  fi
+  ctest --preset dev --label-regex '^soak$'
+}
+
+verb_clean() {
+  rm -rf build .deps
+  say "Removed build/ and .deps/. Kept: runs/, collected texts in data/"
+  if ((all)) && [[ -d $cache ]]; then
+    say "Removing $cache, shared by all clones: $(du -sh "$cache" | cut -f 1)"
+    rm -rf "$cache"
+  elif [[ -d $cache ]]; then
+    say "Kept: $cache, shared by all clones; ./dev clean --all removes it"
+  fi
+}
