@@ -8,9 +8,6 @@ if(CHARGPT_ENGINE)
   include(CMakePackageConfigHelpers)
   set(package_folder lib/cmake/chargpt)
 
-  # What a program that includes our headers needs; the package finds these before it loads the target.
-  target_link_libraries(chargpt_library INTERFACE
-    "$<INSTALL_INTERFACE:fmt::fmt;nlohmann_json::nlohmann_json;LibTorch::torch_cpu>")
   target_compile_features(chargpt_library INTERFACE cxx_std_20)
   install(TARGETS chargpt_library EXPORT chargptTargets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
   install(DIRECTORY include/chargpt DESTINATION include FILES_MATCHING PATTERN "*.hpp")

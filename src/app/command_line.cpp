@@ -79,7 +79,8 @@ void add_sample(CLI::App& command, Arguments& arguments) {
   command.add_option("--prompt-file", arguments.prompt_file, "File that holds the text to continue; - for stdin")
       ->type_name("FILE");
   Config config;
-  for (const ConfigKey& key : describe(config).keys()) {
+  const KeyList keys = describe(config);
+  for (const ConfigKey& key : keys.keys()) {
     if (key.section() != "sample" || key.leaf() == "prompt") continue;
     std::string flag = "--" + std::string(key.leaf());
     std::replace(flag.begin(), flag.end(), '_', '-');
@@ -165,10 +166,14 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error, co
   return static_cast<int>(ExitCode::usage);
 }
 
-int show_help(const CLI::App& program) {
+/// Help of the innermost command that was named, with the words that lead to it.
+std::string help_text(const CLI::App& program) {
   const CLI::App& command = named_command(program);
-  fmt::print("{}", command.help());
-  return 0;
+  std::string words;
+  for (const CLI::App* parent = command.get_parent(); parent != nullptr; parent = parent->get_parent()) {
+    words = parent->get_name() + (words.empty() ? "" : " " + words);
+  }
+  return command.help(words);
 }
 
 struct Program {
@@ -200,7 +205,8 @@ int run_command_line(int argc, const char* const* argv) {
   try {
     program.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the words last first
   } catch (const CLI::CallForHelp&) {
-    return show_help(program.app);
+    fmt::print("{}", help_text(program.app));
+    return 0;
   } catch (const CLI::CallForVersion&) {
     fmt::print("chargpt {}\n", version());
     return 0;
@@ -208,7 +214,7 @@ int run_command_line(int argc, const char* const* argv) {
     return report_parse_error(program.app, error, words);
   }
   if (program.run != nullptr) return program.run(program.arguments);
-  fmt::print(stderr, "{}", named_command(program.app).help());
+  fmt::print(stderr, "{}", help_text(program.app));
   return static_cast<int>(ExitCode::usage);
 }
 

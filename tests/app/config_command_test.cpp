@@ -8,7 +8,11 @@
 namespace chargpt {
 namespace {
 
-LoadedConfig loaded(std::vector<std::string> overrides) { return load_config({{}, "", "", {}, std::move(overrides)}); }
+LoadedConfig loaded(const std::vector<std::string>& settings) {
+  ConfigSources sources;
+  for (const std::string& setting : settings) sources.overrides.push_back(parse_override(setting));
+  return load_config(sources);
+}
 
 TEST(ConfigCommand, ShowHasALineForEachKeyWithValueAndOrigin) {
   std::ostringstream out;

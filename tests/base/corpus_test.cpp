@@ -3,33 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "chargpt/base/error.hpp"
-#include "chargpt/base/utf8.hpp"
 #include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
-
-/// Message of the error that `action` must end in.
-std::string refusal(ExitCode code, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
-void expect_contains(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
-}
 
 std::string jsonl(const std::vector<std::string>& texts) {
   std::string lines;
@@ -53,17 +35,6 @@ std::vector<std::string> documents_of(const Split& split, const Tokenizer& token
   return texts;
 }
 
-class ReadDocumentsTest : public ::testing::Test {
- protected:
-  Documents read(const std::string& name, const std::string& contents, DataFormat format = DataFormat::automatic) {
-    return read_documents(folder_.write(name, contents), format, "text");
-  }
-  std::string read_refusal(const std::string& name, const std::string& contents) {
-    return refusal(ExitCode::bad_data, [&] { read(name, contents); });
-  }
-  TempDir folder_;
-};
-
 class LoadCorpusTest : public ::testing::Test {
  protected:
   LoadCorpusTest() { config_.model.context = 4; }
@@ -72,8 +43,8 @@ class LoadCorpusTest : public ::testing::Test {
     config_.data.path = folder_.write(name, contents);
   }
   Corpus load() const { return load_corpus(config_); }
-  std::string load_refusal() const {
-    return refusal(ExitCode::bad_data, [&] { load(); });
+  void expect_refused(std::initializer_list<std::string> parts) const {
+    expect_error(ExitCode::bad_data, parts, [&] { load(); });
   }
   std::vector<std::string> documents(Part part) const {
     const Corpus corpus = load();
@@ -82,73 +53,6 @@ class LoadCorpusTest : public ::testing::Test {
   TempDir folder_;
   Config config_;
 };
-
-TEST_F(ReadDocumentsTest, ATextFileIsOneDocumentWithNothingChanged) {
-  const auto documents = read("d.txt", "a\r\n\xC3\xB6 {\"text\": 1}\n\n");
-  ASSERT_EQ(documents.texts.size(), 1);
-  EXPECT_EQ(documents.texts[0], U"a\r\n\u00F6 {\"text\": 1}\n\n");
-  EXPECT_FALSE(documents.end_mark);
-  EXPECT_EQ(documents.bytes, 19);
-  EXPECT_EQ(documents.hash.size(), 32);
-}
-
-TEST_F(ReadDocumentsTest, ALeadingByteOrderMarkIsDroppedAndNoOther) {
-  EXPECT_EQ(read("d.txt",
-                 "\xEF\xBB\xBF"
-                 "a\xEF\xBB\xBF")
-                .texts[0],
-            U"a\uFEFF");
-  EXPECT_EQ(read("d.jsonl", "\xEF\xBB\xBF" + jsonl({"a"})).texts[0], U"a");
-}
-
-TEST_F(ReadDocumentsTest, EachJsonlLineIsADocument) {
-  const auto documents = read("d.jsonl", "{\"text\": \"a\\nb\"}\r\n\n  \t\n{\"n\": 1, \"text\": \"\\ud83d\\ude00\"}");
-  EXPECT_EQ(documents.texts, (std::vector<std::u32string>{U"a\nb", U"\U0001F600"}));
-  EXPECT_TRUE(documents.end_mark);
-}
-
-TEST_F(ReadDocumentsTest, ADocumentWithoutTextIsSkipped) {
-  EXPECT_EQ(read("d.jsonl", jsonl({"", "a", ""})).texts, std::vector<std::u32string>{U"a"});
-}
-
-TEST_F(ReadDocumentsTest, AFormatThatIsGivenOverridesTheName) {
-  EXPECT_TRUE(read("d.txt", jsonl({"a"}), DataFormat::jsonl).end_mark);
-  EXPECT_FALSE(read("d.jsonl", jsonl({"a"}), DataFormat::text).end_mark);
-}
-
-TEST_F(ReadDocumentsTest, AnEmptyFileIsSaidToBeEmpty) {
-  for (const std::string name : {"d.txt", "d.jsonl"}) {
-    expect_contains(read_refusal(name, ""), "/" + name + ": file is empty");
-    expect_contains(read_refusal(name, "\xEF\xBB\xBF"), "/" + name + ": file is empty");
-  }
-}
-
-TEST_F(ReadDocumentsTest, JsonlWithoutAnyTextIsRefused) {
-  expect_contains(read_refusal("d.jsonl", "\n\n"), "no document has any text in its field \"text\"");
-  expect_contains(read_refusal("d.jsonl", jsonl({""})), "no document has any text in its field \"text\"");
-}
-
-TEST_F(ReadDocumentsTest, AFaultyLineIsNamed) {
-  const std::string good = jsonl({"a"}) + "\n";
-  expect_contains(read_refusal("d.jsonl", good + "{\"text\": "), "d.jsonl, line 3");
-  expect_contains(read_refusal("d.jsonl", good + "[1]"), "d.jsonl, line 3: expected an object, got a JSON array");
-  expect_contains(read_refusal("d.jsonl", good + "{\"body\": \"a\"}"), "d.jsonl, line 3: no field \"text\"");
-  expect_contains(read_refusal("d.jsonl", good + "{\"text\": 7}"), "line 3: field \"text\" should be a string");
-}
-
-TEST_F(ReadDocumentsTest, ABadByteIsNamedByItsPlaceInTheFile) {
-  expect_contains(read_refusal("d.txt",
-                               "\xEF\xBB\xBF"
-                               "ab\n\x92"),
-                  "d.txt: not valid UTF-8 at byte offset 6 (line 2): 0x92");
-  expect_contains(read_refusal("d.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\x92\"}\n"), "offset 24 (line 2): 0x92");
-}
-
-TEST_F(ReadDocumentsTest, AMissingFileAndAFolderAreNoInput) {
-  const auto read_path = [](const std::string& path) { read_documents(path, DataFormat::automatic, "text"); };
-  expect_contains(refusal(ExitCode::no_input, [&] { read_path(folder_ / "none.txt"); }), "none.txt");
-  expect_contains(refusal(ExitCode::no_input, [&] { read_path(folder_.path()); }), "folder");
-}
 
 TEST_F(LoadCorpusTest, ATextIsCutInFileOrder) {
   config_.data.test_fraction = 0.2;
@@ -257,10 +161,8 @@ TEST_F(LoadCorpusTest, TheFingerprintFollowsEveryFile) {
 TEST_F(LoadCorpusTest, ATextShorterThanAWindowSaysWhatWouldFit) {
   config_.model.context = 16;
   set_data("d.txt", "abcdefghij");
-  const auto message = load_refusal();
-  expect_contains(message, "d.txt: the train part has 9 characters, but a window needs 17 (model.context 16 + 1)");
-  expect_contains(message, "--set model.context=8");
-  expect_contains(message, "data.val_fraction 0.1");
+  expect_refused({"d.txt: the train part has 9 characters, but a window needs 17 (model.context 16 + 1)",
+                  "--set model.context=8", "data.val_fraction 0.1"});
   config_.model.context = 8;
   config_.data.val_fraction = 0;
   EXPECT_EQ(load().train.ids.size(), 10);
@@ -271,28 +173,25 @@ TEST_F(LoadCorpusTest, ATextOfExactlyOneWindowTrains) {
   set_data("d.txt", "abcde");
   EXPECT_EQ(load().train.ids.size(), 5);
   set_data("d.txt", "abcd");
-  expect_contains(load_refusal(), "the train part has 4 characters, but a window needs 5");
+  expect_refused({"the train part has 4 characters, but a window needs 5"});
 }
 
 TEST_F(LoadCorpusTest, DocumentsShorterThanAWindowNameTheLongest) {
   config_.model.context = 64;
   set_data("d.jsonl", jsonl(numbered_texts(10)));
-  const auto message = load_refusal();
-  expect_contains(message, "the train part has 9 characters with its end mark in the longest of its documents (9)");
-  expect_contains(message, "--set model.context=8");
+  expect_refused({"the train part has 9 characters with its end mark in the longest of its documents (9)",
+                  "--set model.context=8"});
 }
 
 TEST_F(LoadCorpusTest, OneDocumentLeavesNothingToTrainOn) {
   set_data("d.jsonl", jsonl({"a document of its own"}));
-  expect_contains(load_refusal(), "the train part has no document");
+  expect_refused({"the train part has no document"});
 }
 
 TEST_F(LoadCorpusTest, AValidationPartTooSmallToScoreSaysHowToDoWithout) {
   set_data("d.txt", "abcdefghij");
-  const auto message = load_refusal();
-  expect_contains(message, "d.txt: the val part has 1 character, but scoring needs 2");
-  expect_contains(message, "raise data.val_fraction (0.1)");
-  expect_contains(message, "--set data.val_fraction=0");
+  expect_refused({"d.txt: the val part has 1 character, but scoring needs 2", "raise data.val_fraction (0.1)",
+                  "--set data.val_fraction=0"});
   config_.data.val_fraction = 0.2;
   EXPECT_EQ(load().val.ids.size(), 2);
 }
@@ -301,19 +200,20 @@ TEST_F(LoadCorpusTest, ATestPartTooSmallToScoreIsNamed) {
   config_.data.val_fraction = 0;
   config_.data.test_fraction = 0.1;
   set_data("d.txt", "abcdefghij");
-  expect_contains(load_refusal(), "--set data.test_fraction=0");
+  expect_refused({"--set data.test_fraction=0"});
   config_.data.test_fraction = 0;
   config_.data.test_path = folder_.write("t.txt", "a");
-  expect_contains(load_refusal(), "t.txt: the test part has 1 character, but scoring needs 2");
-  expect_contains(load_refusal(), "leave out data.test_path");
+  expect_refused({"t.txt: the test part has 1 character, but scoring needs 2"});
+  expect_refused({"leave out data.test_path"});
 }
 
 TEST_F(LoadCorpusTest, AModelsVocabularyRefusesOtherCharacters) {
   set_data("d.txt", "abcabcabcabc\nabcabcabcxyz");
   const auto load_with = [&](const Tokenizer& tokenizer) { return load_corpus(config_, tokenizer); };
-  const auto message = refusal(ExitCode::bad_data, [&] { load_with({{U'\n', U'a', U'b', U'c'}, false}); });
-  expect_contains(message, "d.txt: character U+0078 'x' at position 22 (line 2)");
-  expect_contains(message, "3 of 25 characters are unknown");
+  expect_error(ExitCode::bad_data,
+               {"d.txt: character U+0078 'x' at position 22 (line 2)", "3 of 25 characters are unknown"}, [&] {
+                 load_with({{U'\n', U'a', U'b', U'c'}, false});
+               });
   const Tokenizer larger({U'\n', U'a', U'b', U'c', U'd', U'x', U'y', U'z'}, true);
   EXPECT_EQ(load_with(larger).tokenizer, larger);
 }
@@ -321,14 +221,14 @@ TEST_F(LoadCorpusTest, AModelsVocabularyRefusesOtherCharacters) {
 TEST_F(LoadCorpusTest, AModelWithoutEndMarkRefusesDocuments) {
   set_data("d.jsonl", jsonl({"abcde", "abcde", "abcde"}));
   const Tokenizer tokenizer({U'a', U'b', U'c', U'd', U'e'}, false);
-  const auto message = refusal(ExitCode::bad_data, [&] { load_corpus(config_, tokenizer); });
-  expect_contains(message, "<|e|>, which the model's vocabulary lacks");
+  expect_error(ExitCode::bad_data, {"<|e|>, which the model's vocabulary lacks"},
+               [&] { load_corpus(config_, tokenizer); });
 }
 
 TEST_F(LoadCorpusTest, AnUnknownCharacterNamesItsDocument) {
   set_data("d.jsonl", jsonl({"aaaaaa", "aaaaaa", "aabaaa"}));
-  const auto message = refusal(ExitCode::bad_data, [&] { load_corpus(config_, Tokenizer({U'a'}, true)); });
-  expect_contains(message, "d.jsonl, document 3: character U+0062 'b' at position 2");
+  expect_error(ExitCode::bad_data, {"d.jsonl, document 3: character U+0062 'b' at position 2"},
+               [&] { load_corpus(config_, Tokenizer({U'a'}, true)); });
 }
 
 TEST(EncodeForScoring, LeavesOutAndCountsUnknownCharacters) {
@@ -338,7 +238,7 @@ TEST(EncodeForScoring, LeavesOutAndCountsUnknownCharacters) {
   const auto scored = encode_for_scoring(documents, tokenizer);
   EXPECT_EQ(documents_of(scored.split, tokenizer), (std::vector<std::string>{"aba", "", ""}));
   EXPECT_EQ(scored.unknown_characters, 5);
-  expect_contains(scored.unknown_sample, "U+0078 'x', U+0079 'y', U+0308");
+  EXPECT_TRUE(scored.unknown_sample.starts_with("U+0078 'x', U+0079 'y', U+0308")) << scored.unknown_sample;
 }
 
 TEST(EncodeForScoring, EndsDocumentsWhereTheModelHasAnEndMark) {

@@ -20,8 +20,8 @@ struct ProgramResult {
 
 /// How a program is started besides its arguments.
 struct ProgramOptions {
-  std::string folder;                      ///< working folder; empty: this process's
-  std::string input;                       ///< its standard input
+  std::string folder{};                    ///< working folder; empty: this process's
+  std::string input{};                     ///< its standard input
   std::vector<std::string> environment{};  ///< "NAME=value", added to this process's
   /// Called with the pid and all of stderr so far whenever there is more of it, e.g. to send a signal at a certain
   /// line.
