@@ -9,7 +9,7 @@ if(CHARGPT_ENGINE)
   set(package_folder lib/cmake/chargpt)
 
   target_compile_features(chargpt_library INTERFACE cxx_std_20)
-  install(TARGETS chargpt_library EXPORT chargptTargets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
+  install(TARGETS chargpt_library EXPORT chargptTargets LIBRARY DESTINATION lib)
   install(DIRECTORY include/chargpt DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 
   install(EXPORT chargptTargets NAMESPACE chargpt:: DESTINATION ${package_folder})

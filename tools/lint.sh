@@ -1,7 +1,7 @@
 # Sourced by ./dev: the style rules.
 # shellcheck shell=bash
 
-readonly lizard_version=1.17.31
+readonly lizard_version=1.24.3
 readonly longest_function=60
 readonly longest_file=350
 

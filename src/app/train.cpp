@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <memory>
+#include <vector>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/engine_library.hpp"
@@ -74,8 +74,10 @@ void require_data_file(const Config& config) {
   }
 }
 
-/// The folder to write is new, empty, or a run that may be continued or overwritten.
-void require_writable(const std::string& folder, const Arguments& arguments) {
+/// The folder to write is new, empty, a run that may be continued or overwritten, or one that died at birth (a lock and
+/// no config).
+void require_writable(const RunPaths& paths, const Arguments& arguments) {
+  const std::string& folder = paths.root;
   if (is_run_folder(folder)) {
     if (!arguments.resume.empty() || arguments.overwrite) return;
     throw Error(
@@ -87,32 +89,51 @@ void require_writable(const std::string& folder, const Arguments& arguments) {
   if (fs::exists(folder) && !fs::is_directory(folder)) {
     throw Error(ExitCode::cannot_create, fmt::format("{} is a file: give a folder to --out", folder));
   }
-  const auto foreign = [](const fs::directory_entry& entry) { return entry.path().filename() != "lock"; };
-  if (fs::exists(folder) && std::any_of(fs::directory_iterator(folder), fs::directory_iterator(), foreign)) {
+  if (fs::exists(folder) && !fs::is_empty(folder) && !fs::exists(paths.lock())) {
     throw Error(ExitCode::usage, fmt::format("{} is not empty and holds no run: give a new folder to --out", folder));
   }
 }
 
-/// A run that never began leaves no folder behind.
-void remove_if_unused(const std::string& folder) {
-  if (is_run_folder(folder)) return;
-  std::error_code ignored;  // what cannot be removed holds something foreign and stays
-  fs::remove(RunPaths(folder).lock(), ignored);
-  fs::remove(folder, ignored);
+/// Everything that can be wrong with a request is found here, and nothing is created.
+Request prepare(const Arguments& arguments, const std::string& folder, bool resume_named) {
+  const bool resume = resume_named || (arguments.resume == "auto" && is_run_folder(folder));
+  const Json stored = resume ? stored_config(folder) : Json(nullptr);
+  const LoadedConfig loaded = resolve_config(arguments, stored, RunPaths(folder).config());
+  check_rules(loaded.config);
+  Request request = make_request(Command::train, arguments, loaded.config);
+  if (resume) request.notes = changes(stored, loaded, folder);
+  require_data_file(loaded.config);
+  require_writable(RunPaths(folder), arguments);
+  request.run_folder = folder;
+  request.resume = resume;
+  request.overwrite = arguments.overwrite;
+  return request;
 }
 
-int train_locked(const Request& request) {
-  const RunLock lock(request.run_folder);
-  int code = 0;
-  try {
-    code = run_engine(request);
-  } catch (...) {
-    remove_if_unused(request.run_folder);
-    throw;
-  }
-  remove_if_unused(request.run_folder);
-  return code;
+/// The folders on the way to `folder` that are not there yet, innermost first.
+std::vector<fs::path> missing_folders(const std::string& folder) {
+  std::vector<fs::path> missing;
+  for (fs::path path = folder; !path.empty() && !fs::exists(path); path = path.parent_path()) missing.push_back(path);
+  return missing;
 }
+
+/// Has a run that never began leave nothing behind. To be made, and to end, while the run's lock is held.
+class FolderGuard {
+ public:
+  FolderGuard(const std::string& folder, std::vector<fs::path> made) : folder_(folder), made_(std::move(made)) {}
+  FolderGuard(const FolderGuard&) = delete;
+  FolderGuard& operator=(const FolderGuard&) = delete;
+  ~FolderGuard() {
+    if (is_run_folder(folder_)) return;
+    std::error_code ignored;  // what cannot be removed holds something foreign and stays
+    fs::remove(RunPaths(folder_).lock(), ignored);
+    for (const fs::path& path : made_) fs::remove(path, ignored);
+  }
+
+ private:
+  std::string folder_;
+  std::vector<fs::path> made_;
+};
 
 }  // namespace
 
@@ -128,21 +149,14 @@ int run_train(const Arguments& arguments) {
   if (!resume_named && arguments.out.empty())
     throw Error(ExitCode::usage, "where to write? Give --out DIR, such as runs/first");
 
-  std::string folder = resume_named ? arguments.resume : arguments.out;
-  if (!resume_named) folder = fill_placeholders(folder, resolve_config(arguments).config);
-  const bool resume = resume_named || (arguments.resume == "auto" && is_run_folder(folder));
-  const Json stored = resume ? stored_config(folder) : Json(nullptr);
-  const LoadedConfig loaded = resolve_config(arguments, stored, RunPaths(folder).config());
-
-  Request request = make_request(Command::train, arguments, loaded.config);
-  check_rules(loaded.config);
-  if (resume) request.notes = changes(stored, loaded, folder);
-  require_data_file(loaded.config);
-  require_writable(folder, arguments);
-  request.run_folder = folder;
-  request.resume = resume;
-  request.overwrite = arguments.overwrite;
-  return train_locked(request);
+  const std::string folder =
+      resume_named ? arguments.resume : fill_placeholders(arguments.out, resolve_config(arguments).config);
+  prepare(arguments, folder, resume_named);
+  auto missing = missing_folders(folder);
+  const RunLock lock(folder);
+  const FolderGuard guard(folder, std::move(missing));
+  // Again, since another process may have begun or ended a run here in the meantime.
+  return run_engine(prepare(arguments, folder, resume_named));
 }
 
 }  // namespace chargpt

@@ -29,6 +29,13 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+/// Letters were only left out: the most common slip, and so the likeliest of several at one distance.
+bool left_out_letters(const std::string& name, const std::string& candidate) {
+  std::size_t matched = 0;
+  for (const char c : candidate) matched += matched < name.size() && name[matched] == c ? 1 : 0;
+  return matched == name.size();
+}
+
 }  // namespace
 
 std::string nearest(const std::string& name, const std::vector<std::string>& known) {
@@ -40,8 +47,10 @@ std::string nearest(const std::string& name, const std::vector<std::string>& kno
   for (const std::string& candidate : known) {
     const std::size_t found = distance(wanted, folded(candidate));
     // A name that shares no letter with the candidate is not a misspelling of it.
-    if (found > limit || found >= wanted.size() || (found == limit && !best.empty())) continue;
-    best = candidate;
+    if (found > limit || found >= wanted.size()) continue;
+    const bool likelier = best.empty() || found < limit ||
+                          (left_out_letters(wanted, folded(candidate)) && !left_out_letters(wanted, folded(best)));
+    if (likelier) best = candidate;
     limit = found;
   }
   return best;

@@ -56,9 +56,9 @@ std::string advice(std::string_view text) {
 std::u32string decode_utf8(std::string_view text, const std::string& source) {
   const auto* invalid = utf8::find_invalid(text.begin(), text.end());
   if (invalid != text.end()) fail(text, static_cast<std::size_t>(invalid - text.begin()), source);
-  std::u32string code_points;
-  code_points.reserve(text.size());
-  utf8::unchecked::utf8to32(text.begin(), text.end(), std::back_inserter(code_points));
+  std::u32string code_points(text.size(), U'\0');  // as many as there are at most
+  const auto end = utf8::unchecked::utf8to32(text.begin(), text.end(), code_points.begin());
+  code_points.erase(end, code_points.end());
   return code_points;
 }
 

@@ -36,9 +36,9 @@ TEST_F(CommandLine, SuggestsTheNearestWord) {
 
 TEST_F(CommandLine, TakesNegativeNumbersAsValuesAndSaysTheirRange) {
   ASSERT_EQ(train("r").code, 0);
-  expect_error(chargpt({"sample", "--run", "r", "--seed", "-1"}), 2, {"--seed", "-1", "0 or more"});
+  expect_error(chargpt({"sample", "--run", "r", "--seed", "-1"}), 2, {"--seed", "-1", "0 to"});
   expect_error(chargpt({"sample", "--run", "r", "--temperature", "-0.5"}), 2, {"--temperature", "-0.5", "0 or more"});
-  expect_error(chargpt({"sample", "--run", "r", "--top-k", "-1"}), 2, {"--top-k", "-1", "0 or more"});
+  expect_error(chargpt({"sample", "--run", "r", "--top-k", "-1"}), 2, {"--top-k", "-1", "0 to"});
 }
 
 TEST_F(CommandLine, NamesTheKeyThatWasMeant) {

@@ -67,6 +67,7 @@ TEST_F(Train, AMistakeLeavesNoFolderBehind) {
   expect_error(train("x", {"--data", "missing.txt"}), 66, {"missing.txt"});
   dir_.write("empty.txt", "");
   expect_error(train("x", {"--data", "empty.txt"}), 65, {"empty.txt", "file is empty"});
+  expect_error(train("x/y/z", {"--data", "empty.txt"}), 65, {"empty.txt", "file is empty"});
   dir_.write("short.txt", "0123456789");
   expect_error(train("x", {"--data", "short.txt"}), 65, {"short.txt", "17", "model.context"});
   dir_.write("latin.txt", plain_text().substr(0, 7047) + "\x92" + plain_text());

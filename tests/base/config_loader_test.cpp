@@ -116,7 +116,9 @@ TEST(ConfigLoader, TheStrongerSourceWinsAndIsNamed) {
 }
 
 TEST(ConfigLoader, TheLastOverrideWins) {
-  EXPECT_EQ(load_config({{}, "", "", {}, {"train.batch=5", "train.batch=6"}}).config.train.batch, 6);
+  ConfigSources sources;
+  sources.overrides = {parse_override("train.batch=5"), parse_override("train.batch=6")};
+  EXPECT_EQ(load_config(sources).config.train.batch, 6);
 }
 
 TEST(ConfigLoader, OverridesAreReadByTheTypeOfTheirKey) {
@@ -143,7 +145,28 @@ TEST(ConfigLoader, RefusesOverridesThatAreNoValueOfTheKey) {
   expect_parts(refusal(from_override("schedule.name=cosin")), {"wanted constant | cosine; did you mean \"cosine\"?"});
   expect_parts(refusal(from_override("data.path=\xff")), {"--set data.path", "UTF-8"});
   expect_parts(refusal(from_override("optimizer.betas=" + std::string(100000, '['))), {"wanted a list of numbers"});
-  EXPECT_THROW(parse_override("train.batch"), Error);
+}
+
+TEST(ConfigLoader, AnOverrideIsCutAtItsFirstEqualsSign) {
+  const Override override = parse_override("sample.prompt=a=b");
+  EXPECT_EQ(override.key, "sample.prompt");
+  EXPECT_EQ(override.value, "a=b");
+  EXPECT_EQ(override.flag, "--set");
+  try {
+    parse_override("train.batch");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    expect_parts(error.what(), {"--set", "\"train.batch\"", "section.key=value"});
+  }
+}
+
+TEST(ConfigLoader, AnOverrideIsNamedByItsFlag) {
+  ConfigSources sources;
+  sources.overrides = {{"run.seed", "-1", "--seed"}};
+  expect_parts(refusal(sources), {"--seed: run.seed: got -1"});
+  sources.overrides = {{"run.seed", "3", "--seed"}};
+  EXPECT_EQ(load_config(sources).origin.at("run.seed"), "--seed");
 }
 
 TEST(ConfigLoader, AFileMayHaveASchemaAndIncludes) {

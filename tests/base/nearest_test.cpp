@@ -34,5 +34,10 @@ TEST(Nearest, TakesTheNearerAndOfEqualOnesTheFirst) {
 
 TEST(Nearest, IsEmptyForAnEndlessName) { EXPECT_EQ(nearest(std::string(1000000, 'a'), kKnown), ""); }
 
+TEST(Nearest, OfSeveralAtOneDistanceTheOneWithLettersLeftOutIsMeant) {
+  EXPECT_EQ(nearest("sed", {"set", "seed"}), "seed");
+  EXPECT_EQ(nearest("sed", {"seed", "set"}), "seed");
+}
+
 }  // namespace
 }  // namespace chargpt
