@@ -3,7 +3,7 @@
 
 configure() {
   local torch=
-  [[ -z ${CHARGPT_TORCH:-} ]] || torch=$(cd "$caller_folder" && realpath "$CHARGPT_TORCH")
+  [[ -z ${LIBTORCH:-} ]] || torch=$(cd "$caller_folder" && realpath "$LIBTORCH")
   cmake --preset "$1" "-DCHARGPT_TORCH=$torch"
 }
 

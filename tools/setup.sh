@@ -78,8 +78,8 @@ install_torch() {
 
 # The pinned LibTorch, or the user's own.
 setup_torch() {
-  if [[ -n ${CHARGPT_TORCH:-} ]]; then
-    say "LibTorch: $CHARGPT_TORCH (named by CHARGPT_TORCH)"
+  if [[ -n ${LIBTORCH:-} ]]; then
+    say "LibTorch: $LIBTORCH (named by LIBTORCH)"
     return
   fi
   local folder

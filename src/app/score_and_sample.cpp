@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxPrompt = 64 << 20;  // bytes
 Config config_of(const Arguments& arguments, const ModelChoice& model) {
   Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
   if (!base.is_null() && !arguments.data.empty()) base["data"]["format"] = "auto";  // another file is of its own format
-  const Config config = resolve_config(arguments, base, model.folder).config;
+  Config config = resolve_config(arguments, base, model.folder).config;
   check_rules(config);
   return config;
 }

@@ -120,7 +120,7 @@ std::vector<fs::path> missing_folders(const std::string& folder) {
 /// Has a run that never began leave nothing behind. To be made, and to end, while the run's lock is held.
 class FolderGuard {
  public:
-  FolderGuard(const std::string& folder, std::vector<fs::path> made) : folder_(folder), made_(std::move(made)) {}
+  FolderGuard(std::string folder, std::vector<fs::path> made) : folder_(std::move(folder)), made_(std::move(made)) {}
   FolderGuard(const FolderGuard&) = delete;
   FolderGuard& operator=(const FolderGuard&) = delete;
   ~FolderGuard() {

@@ -190,7 +190,7 @@ Manifest verify_checkpoint(const std::string& checkpoint_dir) {
   const std::string path = checkpoint_dir + "/" + kManifestName;
   const std::string text = read_part(path, kMaxManifestBytes);
   check_seal(text, path);
-  const Manifest manifest = Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+  Manifest manifest = Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
   for (const auto& [name, expected] : manifest.files) verify_file(checkpoint_dir + "/" + name, expected);
   return manifest;
 }

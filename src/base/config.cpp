@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "chargpt/base/device_name.hpp"
+
 namespace chargpt {
 namespace {
 
@@ -250,6 +252,7 @@ KeyList describe(Config& config) {
 }
 
 void check_rules(const Config& config) {
+  parse_device_name(config.run.device);
   check_data(config.data);
   check_model(config.model);
   check_train(config.train);

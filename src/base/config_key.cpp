@@ -25,7 +25,7 @@ std::string shortened(std::string text) {
 std::string got(const Json& json) {
   if (json.is_object()) return "an object";
   if (json.is_number_float() && !std::isfinite(json.get<double>())) return fmt::format("{}", json.get<double>());
-  const std::string text = shortened(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::string text = shortened(json.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (json.is_string()) return text + " (text)";
   if (json.is_array()) return text + " (a list)";
   if (json.is_boolean()) return text + " (a truth value)";

@@ -29,6 +29,7 @@ std::vector<std::string> section_names(const KeyList& keys) {
 
 std::vector<std::string> leaf_names(const std::vector<const ConfigKey*>& keys) {
   std::vector<std::string> names;
+  names.reserve(keys.size());
   for (const ConfigKey* key : keys) names.emplace_back(key->leaf());
   return names;
 }

@@ -28,8 +28,9 @@ bool is_jsonl(const std::string& path, DataFormat format) {
 }
 
 /// The text of one JSONL line.
-std::u32string parse_document(std::string_view line, const std::string& field, const std::string& source) {
-  const Json record = parse_json(line, {.source = source, .code = ExitCode::bad_data});
+std::u32string parse_document(std::string_view line, const std::string& field, const std::string& path, int number) {
+  const Json record = parse_json(line, {.source = path, .code = ExitCode::bad_data, .first_line = number});
+  const std::string source = fmt::format("{}, line {}", path, number);
   if (!record.is_object()) fail(fmt::format("{}: expected an object, got a JSON {}", source, record.type_name()));
   const auto text = record.find(field);
   if (text == record.end()) {
@@ -43,11 +44,11 @@ std::u32string parse_document(std::string_view line, const std::string& field, c
 
 std::vector<std::u32string> parse_lines(std::string_view text, const std::string& field, const std::string& path) {
   std::vector<std::u32string> documents;
-  for (std::int64_t number = 1; !text.empty(); ++number) {
+  for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto document = parse_document(line, field, fmt::format("{}, line {}", path, number));
+    auto document = parse_document(line, field, path, number);
     if (!document.empty()) documents.push_back(std::move(document));
   }
   if (documents.empty()) fail(fmt::format("{}: no document has any text in its field \"{}\"", path, field));

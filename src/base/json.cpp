@@ -11,10 +11,12 @@
 namespace chargpt {
 namespace {
 
-/// Line and column (both from 1, columns in bytes) of a byte offset, as "line 3, column 14".
-std::string place(std::string_view text, std::size_t offset) {
+constexpr std::size_t kShownKey = 80;  // bytes of a key in a message: it may be as long as the file
+
+/// Line and column (columns from 1, in bytes) of a byte offset, as "line 3, column 14".
+std::string place(std::string_view text, std::size_t offset, int first_line) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = first_line + std::count(before.begin(), before.end(), '\n');
   const auto last_break = before.rfind('\n');
   const auto column = before.size() - (last_break == std::string_view::npos ? 0 : last_break + 1) + 1;
   return fmt::format("line {}, column {}", line, column);
@@ -78,7 +80,8 @@ class Builder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& key) override {
-    if (!keys_.back().insert(key).second) fail(*taken_, fmt::format("key \"{}\" stands twice in one object", key));
+    if (!keys_.back().insert(key).second)
+      fail(*taken_, fmt::format("key \"{}\" stands twice in one object", key.substr(0, kShownKey)));
     key_ = std::move(key);
     return true;
   }
@@ -91,7 +94,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
  private:
   [[noreturn]] void fail(std::size_t offset, const std::string& what) const {
-    throw Error(rules_.code, fmt::format("{}, {}: {}", rules_.source, place(text_, offset), what));
+    throw Error(rules_.code, fmt::format("{}, {}: {}", rules_.source, place(text_, offset, rules_.first_line), what));
   }
 
   Json* put(Json value) {

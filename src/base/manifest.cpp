@@ -71,7 +71,7 @@ class Members {
   }
 
   std::string checksum(const std::string& key) const {
-    const std::string value = text(key);
+    std::string value = text(key);
     if (value.size() == 32 && value.find_first_not_of("0123456789abcdef") == std::string::npos) return value;
     refuse(key, "32 lower-case hexadecimal digits are wanted");
   }
@@ -94,7 +94,8 @@ void check_version(const Members& members) {
 
 /// The files lie in the folder itself: a manifest can't point elsewhere.
 bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
 }
 
 std::map<std::string, WrittenFile> read_files(const Members& manifest) {

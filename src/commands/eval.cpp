@@ -53,8 +53,8 @@ ScoredText text_to_score(const Request& request, const ChosenModel& chosen, cons
   ScoredText text = encode_for_scoring(
       read_documents(request.data_path, request.config.data.format, request.config.data.field), tokenizer);
   if (text.unknown_characters > 0) {
-    spdlog::warn("{} characters of {} are not in the vocabulary and were left out: {}", text.unknown_characters,
-                 request.data_path, text.unknown_sample);
+    spdlog::warn("warning: {} characters of {} are not in the vocabulary and were left out: {}",
+                 text.unknown_characters, request.data_path, text.unknown_sample);
   }
   return text;
 }
@@ -87,7 +87,7 @@ int eval_command(const Request& request) {
   const ChosenModel chosen = choose_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
-  if (!loaded.verified) spdlog::warn("{} carries no checksum: it could not be verified", chosen.file);
+  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   const ScoredText text = text_to_score(request, chosen, loaded.tokenizer);
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
   const Evaluation evaluation =

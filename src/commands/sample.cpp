@@ -71,11 +71,12 @@ int sample_command(const Request& request) {
   const ChosenModel chosen = choose_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
-  if (!loaded.verified) spdlog::warn("{} carries no checksum: it could not be verified", chosen.file);
+  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   const std::int64_t context = loaded.model->config().context;
   auto prompt = encode_prompt(settings.prompt, loaded.tokenizer, request.prompt_source);
   if (static_cast<std::int64_t>(prompt.size()) > context) {
-    spdlog::warn("{} has {} characters; the model sees its last {}", request.prompt_source, prompt.size(), context);
+    spdlog::warn("warning: {} has {} characters; the model sees its last {}", request.prompt_source, prompt.size(),
+                 context);
   }
   const Sampler sampler{request, loaded, std::move(prompt), model_logits(loaded.model)};
   for (std::int64_t i = 0; i < settings.samples && !sampler.stopped(); ++i) {

@@ -17,9 +17,9 @@ namespace {
 /// Everything said on stderr also stands in the run's log.txt, with the time.
 void log_to_file(const RunPaths& paths) {
   auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(paths.log());
-  sink->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
+  sink->set_pattern("%Y-%m-%d %H:%M:%S %v");
   spdlog::default_logger()->sinks().push_back(std::move(sink));
-  spdlog::flush_on(spdlog::level::info);
+  spdlog::default_logger()->flush_on(spdlog::level::debug);
 }
 
 void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
@@ -32,7 +32,7 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
 
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
 RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer) {
-  const auto warn = [](const std::string& message) { spdlog::warn("{}", message); };
+  const auto warn = [](const std::string& message) { spdlog::warn("warning: {}", message); };
   const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn) : std::nullopt;
   if (restored) {
     spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,

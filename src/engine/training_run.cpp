@@ -1,12 +1,14 @@
 #include "chargpt/engine/training_run.hpp"
 
+#include <algorithm>
+
 #include "chargpt/engine/model_logits.hpp"
 #include "chargpt/sampling/generate.hpp"
 
 namespace chargpt {
 namespace {
 
-/// Weight of the newest loss in the smoothed one.
+/// Weight of the newest loss in the smoothed one, once there were enough; before that it is the mean.
 constexpr double kSmoothing = 0.02;
 
 Json step_record(const StepReport& report) {
@@ -59,7 +61,8 @@ class TrainingRun {
 
   void record(const StepReport& report) {
     double& smoothed = result_.progress.smoothed_loss;
-    smoothed = report.step == 1 ? report.loss : smoothed + kSmoothing * (report.loss - smoothed);
+    const double weight = std::max(kSmoothing, 1.0 / static_cast<double>(report.step));
+    smoothed += weight * (report.loss - smoothed);
     metrics_.append(step_record(report));
     if (events_.step) events_.step(report, smoothed);
   }

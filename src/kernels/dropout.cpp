@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The multipliers of one group of 64 columns.
 #if HWY_TARGET == HWY_SCALAR
-void DropoutGroup(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
+void dropout_group(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
   const std::uint32_t threshold = mask.threshold();
   const float scale = mask.scale();
   for (std::uint32_t lane = 0; lane < 8; ++lane) {
@@ -34,7 +34,7 @@ using D = hn::CappedTag<std::uint32_t, 8>;
 using V = hn::Vec<D>;
 
 /// High and low halves of the products of all lanes with one multiplier.
-HWY_INLINE void WideMul(V a, V multiplier, V& high, V& low) {
+HWY_INLINE void wide_mul(V a, V multiplier, V& high, V& low) {
   const D d;
   const hn::RepartitionToWide<D> wide;
   const auto even = hn::MulEven(a, multiplier);
@@ -43,7 +43,7 @@ HWY_INLINE void WideMul(V a, V multiplier, V& high, V& low) {
   high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
 }
 
-void DropoutGroup(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
+void dropout_group(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
   const D d;
   const hn::RebindToFloat<D> df;
   const auto threshold = hn::Set(d, mask.threshold());
@@ -59,8 +59,8 @@ void DropoutGroup(const DropoutMask& mask, std::uint32_t row, std::uint32_t grou
     auto key = philox_key(mask.seed);
     for (int round = 0; round < 10; ++round) {
       V high0, low0, high1, low1;
-      WideMul(c0, m0, high0, low0);
-      WideMul(c2, m1, high1, low1);
+      wide_mul(c0, m0, high0, low0);
+      wide_mul(c2, m1, high1, low1);
       c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(d, key[0]));
       c1 = low1;
       c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, key[1]));
@@ -80,21 +80,22 @@ void DropoutGroup(const DropoutMask& mask, std::uint32_t row, std::uint32_t grou
 #endif
 
 template <class T>
-void DropoutRow(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const T* in, T* out) {
+void any_dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const T* in, T* out) {
   float group[64];
   for (std::size_t begin = 0; begin < columns; begin += 64) {
-    DropoutGroup(mask, row, static_cast<std::uint32_t>(begin / 64), group);
+    dropout_group(mask, row, static_cast<std::uint32_t>(begin / 64), group);
     const std::size_t count = std::min<std::size_t>(64, columns - begin);
     for (std::size_t i = 0; i < count; ++i) out[begin + i] = in[begin + i] * static_cast<T>(group[i]);
   }
 }
 
-void DropoutRowFloat(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out) {
-  DropoutRow(mask, row, columns, in, out);
+void dropout_row_float(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out) {
+  any_dropout_row(mask, row, columns, in, out);
 }
 
-void DropoutRowDouble(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in, double* out) {
-  DropoutRow(mask, row, columns, in, out);
+void dropout_row_double(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in,
+                        double* out) {
+  any_dropout_row(mask, row, columns, in, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -104,15 +105,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace chargpt {
 
-HWY_EXPORT(DropoutRowFloat);
-HWY_EXPORT(DropoutRowDouble);
+HWY_EXPORT(dropout_row_float);
+HWY_EXPORT(dropout_row_double);
 
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out) {
-  HWY_DYNAMIC_DISPATCH(DropoutRowFloat)(mask, row, columns, in, out);
+  HWY_DYNAMIC_DISPATCH(dropout_row_float)(mask, row, columns, in, out);
 }
 
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in, double* out) {
-  HWY_DYNAMIC_DISPATCH(DropoutRowDouble)(mask, row, columns, in, out);
+  HWY_DYNAMIC_DISPATCH(dropout_row_double)(mask, row, columns, in, out);
 }
 
 void dropout_multipliers(const DropoutMask& mask, std::uint32_t row, std::size_t columns, float* out) {

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 struct JsonRules {
   std::string source;               ///< names the text in messages, e.g. a file name
   ExitCode code = ExitCode::usage;  ///< of every error
+  int first_line = 1;               ///< number of the text's first line in its source
   int max_depth = 64;               ///< deepest nesting of arrays and objects accepted
 };
 

@@ -29,7 +29,7 @@ struct Request {
 
   std::string run_folder;          ///< train: where to write; locked by the caller
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
-  bool overwrite = false;       ///< train: replace the run in run_folder
+  bool overwrite = false;          ///< train: replace the run in run_folder
   std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides
 
   std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data
