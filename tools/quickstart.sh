@@ -63,7 +63,7 @@ Written:  $quickstart_text   the text
           $chargpt     the program
 
 Next:     $chargpt sample --run $quickstart_run --prompt 'def '
-          $chargpt train --config $quickstart_config --data YOUR.txt --set data.format=text --out runs/mine
+          $chargpt train --config configs/nanogpt-cpu.json --data YOUR.txt --out runs/mine
           $chargpt --help
 NEXT
 }
@@ -71,7 +71,7 @@ NEXT
 verb_quickstart() {
   heading "1/6 Set up (seconds, and the downloads it names)"
   setup_for_build
-  heading "2/6 Build (about 5 minutes on 2 cores, only what is not built yet)"
+  heading "2/6 Build (about 6 minutes on 2 cores, only what is not built yet)"
   build_preset release
   stage_collect
   stage_train

@@ -221,7 +221,8 @@ std::optional<std::int64_t> read_best(const std::string& checkpoints_dir) {
   const std::string path = checkpoints_dir + "/best";
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::nullopt;
-  const Json json = parse_json(read_part(path, 4096), {path, ExitCode::unusable_model, 4});
+  const Json json =
+      parse_json(read_part(path, 4096), {.source = path, .code = ExitCode::unusable_model, .max_depth = 4});
   const bool valid = json.is_object() && json.size() == 1 && json.contains("step") &&
                      json.at("step").is_number_unsigned() && json.at("step").get<std::uint64_t>() <= INT64_MAX;
   if (!valid) refuse(path, "{\"step\": NUMBER} is wanted");

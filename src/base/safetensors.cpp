@@ -97,7 +97,7 @@ void check_item_count(std::string_view header, const std::string& path) {
 
 Json parse_header(std::string_view text, const std::string& path) {
   check_item_count(text, path);
-  Json header = parse_json(text, {path + ": header", ExitCode::unusable_model, 8});
+  Json header = parse_json(text, {.source = path + ": header", .code = ExitCode::unusable_model, .max_depth = 8});
   if (!header.is_object()) refuse(path, "its header is no JSON object");
   return header;
 }

@@ -24,10 +24,11 @@ void log_to_file(const RunPaths& paths) {
 
 void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
   const Corpus& corpus = trainer.corpus();
-  if (!device.reason.empty()) spdlog::debug("device cpu: {}", device.reason);
+  const std::string where =
+      device.reason.empty() ? device.device.str() : fmt::format("{} ({})", device.device.str(), device.reason);
   spdlog::info("{} parameters on {}, {} threads; vocabulary {}; {} characters to train on, {} to validate",
-               trainer.model()->flat().size(), device.device.str(), threads, corpus.tokenizer.size(),
-               corpus.train.ids.size(), corpus.val.ids.size());
+               trainer.model()->flat().size(), where, threads, corpus.tokenizer.size(), corpus.train.ids.size(),
+               corpus.val.ids.size());
 }
 
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.

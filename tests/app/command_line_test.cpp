@@ -94,7 +94,9 @@ TEST_F(CommandLine, SaysWhichDevicesThereAre) {
                                        {.environment = {"CUDA_VISIBLE_DEVICES=5"}});
   expect_error(result, 2, {"cuda:77", "cpu", "CUDA_VISIBLE_DEVICES is \"5\""});
   EXPECT_FALSE(exists("x"));
-  EXPECT_EQ(train("y", {"--device", "auto"}).code, 0);
+  const ProgramResult automatic = train("y", {"--device", "auto"});
+  EXPECT_EQ(automatic.code, 0);
+  EXPECT_NE(automatic.err.find("parameters on c"), std::string::npos) << automatic.err;
 }
 
 }  // namespace
