@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <malloc.h>
 #include <torch/torch.h>
 
 #include <array>
@@ -102,8 +101,7 @@ double sampling_speed(Trainer& trainer, double seconds) {
 }  // namespace
 
 int bench_command(const Request& request) {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 2'000'000'000);
+  keep_freed_memory();
   Config config = request.config;
   const double seconds = request.bench_seconds.value_or(kDefaultSeconds);
   const int threads = set_threads(config.run.threads);

@@ -84,6 +84,7 @@ std::string report(const Evaluation& e, const ScoredText& text, const std::strin
 }  // namespace
 
 int eval_command(const Request& request) {
+  keep_freed_memory();
   const ChosenModel chosen = choose_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);

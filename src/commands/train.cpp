@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <malloc.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -87,13 +86,6 @@ void report(const RunResult& result, const RunPaths& paths, const Progress& prog
     spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
   }
   if (!result.finished) spdlog::info("to continue: chargpt train --resume {}", paths.root);
-}
-
-/// glibc gives large freed blocks back to the kernel and takes them again for every tensor of every step; kept, a step
-/// faults in no pages.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 2'000'000'000);
 }
 
 }  // namespace

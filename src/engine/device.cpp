@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <torch/cuda.h>
 
 #include <cstdlib>
@@ -79,6 +80,11 @@ ChosenDevice choose_device(const std::string& name) {
 int set_threads(std::int64_t threads) {
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   return at::get_num_threads();
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 2'000'000'000);
 }
 
 }  // namespace chargpt

@@ -2,6 +2,7 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <string>
 
 namespace chargpt {
@@ -19,5 +20,9 @@ ChosenDevice choose_device(const std::string& name);
 /// Obeys run.threads; 0 leaves LibTorch's choice, which follows OMP_NUM_THREADS and the affinity mask. Returns the
 /// number used.
 int set_threads(std::int64_t threads);
+
+/// Has the C library keep freed memory. glibc gives large blocks back to the kernel and takes them again for every
+/// tensor of every step; kept, a step faults in no pages. For programs whose work is tensors.
+void keep_freed_memory();
 
 }  // namespace chargpt
