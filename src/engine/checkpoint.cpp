@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <ranges>
-
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/version.hpp"
@@ -42,9 +40,9 @@ WrittenFile save_moments(const std::string& path, Trainer& trainer) {
 /// The newest checkpoint whose files are what its manifest says.
 std::optional<Manifest> newest_sound(const RunPaths& paths, const std::function<void(const std::string&)>& warn) {
   const auto steps = list_checkpoints(paths.checkpoints());
-  for (const std::int64_t step : steps | std::views::reverse) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     try {
-      return verify_checkpoint(paths.checkpoint(step));
+      return verify_checkpoint(paths.checkpoint(*step));
     } catch (const Error& error) {
       warn(fmt::format("unsound checkpoint passed over: {}", error.what()));
     }

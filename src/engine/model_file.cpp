@@ -86,7 +86,7 @@ WrittenFile save_model(const std::string& path, CharGPT& model, const Tokenizer&
 }
 
 void read_flat(const SafetensorsFile& file, const FlatParameters& parameters, const std::string& prefix,
-               torch::Tensor flat) {
+               const torch::Tensor& flat) {
   torch::Tensor staged = torch::empty({parameters.size()}, torch::kFloat);
   for (const auto& entry : parameters.entries()) {
     const std::string name = prefix + entry.name;

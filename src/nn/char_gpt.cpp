@@ -40,7 +40,8 @@ MaskedAttentionImpl::MaskedAttentionImpl(const ModelConfig& config, torch::Tenso
   tril = register_buffer("tril", std::move(lower_triangle));
 }
 
-torch::Tensor MaskedAttentionImpl::forward(const torch::Tensor& x, std::int64_t head, const LayerContext& context) {
+torch::Tensor MaskedAttentionImpl::forward(const torch::Tensor& x, std::int64_t head,
+                                           const LayerContext& context) const {
   const std::int64_t T = x.size(1);
   const torch::Tensor q = linear(query, x);                                                           // (B, T, D)
   const torch::Tensor k = linear(key, x);                                                             // (B, T, D)
@@ -71,15 +72,15 @@ torch::Tensor MaskedMultiHeadAttentionImpl::forward_heads(const torch::Tensor& x
 
 torch::Tensor MaskedMultiHeadAttentionImpl::forward_fused(const torch::Tensor& x, const LayerContext& context) {
   const std::int64_t B = x.size(0), T = x.size(1), C = x.size(2), H = static_cast<std::int64_t>(heads->size());
-  const auto parts =
-      at::linear(x, qkv).view({B, T, 3, H, C / H}).permute({2, 0, 3, 1, 4}).unbind(0);  // 3 x (B, H, T, D)
+  const std::int64_t D = C / H;
+  const auto parts = at::linear(x, qkv).view({B, T, 3, H, D}).permute({2, 0, 3, 1, 4}).unbind(0);  // 3 x (B, H, T, D)
   const auto mask = context.dropout.mask(context.layer, DropoutPlace::attention_weights);
   torch::Tensor y;  // (B, H, T, D)
   if (mask.p == 0.0) {
     y = at::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0, /*is_causal=*/true);
   } else {
     const torch::Tensor hidden = heads->at<MaskedAttentionImpl>(0).tril.slice(0, 0, T).slice(1, 0, T) == 0;
-    torch::Tensor scores = parts[0].matmul(parts[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(C / H));
+    torch::Tensor scores = parts[0].matmul(parts[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(D));
     scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());  // (B, H, T, T)
     const MaskRows rows{context.dropout.first_window * H * T, T, T};
     y = dropout(at::softmax(scores, -1), mask, rows).matmul(parts[2]);
@@ -106,7 +107,7 @@ FeedForwardImpl::FeedForwardImpl(const ModelConfig& config) {
   ln2 = register_module("ln2", make_linear(4 * config.width, config.width));
 }
 
-torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const LayerContext& context) {
+torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const LayerContext& context) const {
   const torch::Tensor y = linear(ln2, at::gelu(linear(ln1, x)));
   return hidden_dropout(y, DropoutPlace::feed_forward, context);
 }

@@ -35,7 +35,7 @@ std::vector<TensorView> tensor_views(const FlatParameters& parameters, const tor
 /// Copies the file's tensors into `flat` (P). Every parameter must be there, F32 and of its shape, and nothing else
 /// whose name begins with `prefix`. Errors as load_model.
 void read_flat(const SafetensorsFile& file, const FlatParameters& parameters, const std::string& prefix,
-               torch::Tensor flat);
+               const torch::Tensor& flat);
 
 /// Error(unusable_model) naming the first tensor of `flat` with a value that is not finite, and `source`.
 void require_finite(const FlatParameters& parameters, const torch::Tensor& flat, const std::string& source);

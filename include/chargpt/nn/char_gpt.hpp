@@ -30,7 +30,7 @@ class MaskedAttentionImpl : public torch::nn::Module {
  public:
   MaskedAttentionImpl(const ModelConfig& config, torch::Tensor lower_triangle);
   /// x (B, T, C) -> (B, T, D); `head` is this head's position, which its dropout mask depends on.
-  torch::Tensor forward(const torch::Tensor& x, std::int64_t head, const LayerContext& context);
+  torch::Tensor forward(const torch::Tensor& x, std::int64_t head, const LayerContext& context) const;
 
   torch::nn::Linear key = nullptr, query = nullptr, value = nullptr;  // (D, C), no bias
   torch::Tensor tril;  // (T, T) of the configured context; a buffer, shared by all heads
@@ -62,7 +62,7 @@ TORCH_MODULE(MaskedMultiHeadAttention);
 class FeedForwardImpl : public torch::nn::Module {
  public:
   explicit FeedForwardImpl(const ModelConfig& config);
-  torch::Tensor forward(const torch::Tensor& x, const LayerContext& context);  ///< (B, T, C) -> (B, T, C)
+  torch::Tensor forward(const torch::Tensor& x, const LayerContext& context) const;  ///< (B, T, C) -> (B, T, C)
 
   torch::nn::Linear ln1 = nullptr, ln2 = nullptr;
 };
