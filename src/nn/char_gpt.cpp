@@ -137,30 +137,11 @@ CharGPTImpl::CharGPTImpl(const ModelConfig& config, std::int64_t vocabulary, con
 }
 
 void CharGPTImpl::flatten(const torch::TensorOptions& options) {
-  const auto named = named_parameters();
-  FlatParameters::NamedTensors order;
-  const auto add = [&](const std::string& name) { order.emplace_back(name, named[name]); };
-  for (const char* name : {"token_emb.weight", "pos_emb.weight"}) add(name);
+  flat_ = FlatParameters(ParameterLayout(config_, vocabulary_), named_parameters(), options);
   for (std::int64_t i = 0; i < config_.layers; ++i) {
-    const std::string block = "blocks." + std::to_string(i) + ".";
-    for (const char* part : {"query", "key", "value"}) {
-      for (std::int64_t h = 0; h < config_.heads; ++h) {
-        add(block + "mha.heads." + std::to_string(h) + "." + part + ".weight");
-      }
-    }
-    for (const char* name : {"mha.proj.weight", "ff.ln1.weight", "ff.ln2.weight"}) add(block + name);
-  }
-  add("lm.weight");
-  for (const auto& item : named) {
-    if (item.value().dim() == 1) order.emplace_back(item.key(), item.value());
-  }
-  flat_ = FlatParameters(order, options);
-
-  for (const auto& entry : flat_.entries()) {
-    constexpr std::string_view first_query = ".mha.heads.0.query.weight";
-    if (!entry.name.ends_with(first_query)) continue;
-    const auto layer = std::stoul(entry.name.substr(std::string_view("blocks.").size()));
-    blocks->at<BlockImpl>(layer).mha->qkv = flat_.leaf(entry.offset, 3 * config_.width, config_.width);
+    const std::int64_t offset = flat_.layout().offset(block_prefix(i) + "mha.heads.0.query.weight");
+    const torch::Tensor qkv = flat_.leaf(offset, 3 * config_.width, config_.width);
+    blocks->at<BlockImpl>(static_cast<std::size_t>(i)).mha->qkv = qkv;
   }
 }
 

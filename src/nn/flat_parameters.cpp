@@ -4,19 +4,14 @@
 
 namespace chargpt {
 
-FlatParameters::FlatParameters(const NamedTensors& parameters, const torch::TensorOptions& options) {
+FlatParameters::FlatParameters(ParameterLayout layout, const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+                               const torch::TensorOptions& options)
+    : layout_(std::move(layout)) {
   const torch::NoGradGuard no_grad;
-  std::int64_t total = 0;
-  for (const auto& [name, parameter] : parameters) {
-    entries_.push_back({name, parameter.sizes().vec(), total, parameter.numel()});
-    total += parameter.numel();
-    if (parameter.dim() >= 2) matrix_size_ = total;
-  }
-  values_ = torch::empty({total}, options);
-  gradients_ = torch::zeros({total}, options);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Entry& entry = entries_[i];
-    torch::Tensor parameter = parameters[i].second;
+  values_ = torch::empty({layout_.size()}, options);
+  gradients_ = torch::zeros({layout_.size()}, options);
+  for (const Entry& entry : entries()) {
+    torch::Tensor parameter = parameters[entry.name];
     const torch::Tensor view = values_.narrow(0, entry.offset, entry.count).view(entry.shape);
     view.copy_(parameter);
     parameter.set_data(view);
