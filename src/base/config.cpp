@@ -126,6 +126,8 @@ std::string_view name(AttentionPath value) {
       return "heads";
     case AttentionPath::fused:
       return "fused";
+    case AttentionPath::native:
+      return "native";
   }
   return {};
 }
@@ -175,7 +177,7 @@ void ModelConfig::describe(KeyList& keys) {
   keys.add("context", context, between(1, 1 << 14), "Characters that the model sees at once.");
   keys.add("dropout", dropout, kFraction, "Probability of dropping a number while training; 0: no dropout.");
   keys.add("attention", attention,
-           "How attention is computed; every way gives the same numbers, auto takes a fast one.");
+           "How the network is computed; all ways give the same numbers, auto takes native on a CPU, else fused.");
 }
 
 void TrainConfig::describe(KeyList& keys) {

@@ -23,9 +23,10 @@ std::string_view name(SplitMethod value);
 enum class WindowOrder { random, shuffled };
 std::string_view name(WindowOrder value);
 
-/// One way of computing masked attention; all give the same numbers. `heads`: the lecture's modules, head by head;
-/// `fused`: one q, k, v product and one attention for all heads. `automatic` takes fused.
-enum class AttentionPath { automatic, heads, fused };
+/// One way of computing the network; all give the same numbers. `heads`: the lecture's modules, head by head; `fused`:
+/// modules with one q, k, v product and one attention for all heads; `native`: our own kernels, on a CPU only.
+/// `automatic` takes native on a CPU and fused elsewhere.
+enum class AttentionPath { automatic, heads, fused, native };
 std::string_view name(AttentionPath value);
 
 enum class DecayScope { all, matrices };
