@@ -10,7 +10,8 @@
 namespace {
 
 int fail(chargpt::ExitCode code, const char* message) {
-  fmt::print(stderr, "error: {}\n", message);
+  // Not fmt::print, which throws where nobody can read the message.
+  std::fputs(fmt::format("error: {}\n", message).c_str(), stderr);
   return static_cast<int>(code);
 }
 

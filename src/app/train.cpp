@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -30,6 +31,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "train.keep",
                                    "train.log_every",
                                    "train.sample_every",
+                                   "train.on_nonfinite",
                                    "eval.",
                                    "schedule.",
                                    "optimizer.learning_rate",
@@ -37,6 +39,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.clip",
                                    "run.device",
                                    "run.threads",
+                                   "run.stop_signals",
                                    "sample."};
 
 bool may_change(const std::string& key) {
@@ -107,6 +110,7 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   request.run_folder = folder;
   request.resume = resume;
   request.overwrite = arguments.overwrite;
+  request.allow_data_change = arguments.allow_data_change;
   return request;
 }
 
@@ -138,6 +142,7 @@ class FolderGuard {
 }  // namespace
 
 int run_train(const Arguments& arguments) {
+  const auto started = std::chrono::steady_clock::now();
   const bool resume_named = !arguments.resume.empty() && arguments.resume != "auto";
   if (resume_named && !arguments.out.empty()) {
     throw Error(ExitCode::usage,
@@ -156,7 +161,11 @@ int run_train(const Arguments& arguments) {
   const RunLock lock(folder);
   const FolderGuard guard(folder, std::move(missing));
   // Again, since another process may have begun or ended a run here in the meantime.
-  return run_engine(prepare(arguments, folder, resume_named));
+  Request request = prepare(arguments, folder, resume_named);
+  if (arguments.max_seconds) {
+    request.deadline = started + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *arguments.max_seconds));
+  }
+  return run_engine(request);
 }
 
 }  // namespace chargpt
