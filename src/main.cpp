@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +16,13 @@ int fail(chargpt::ExitCode code, const char* message) {
   return static_cast<int>(code);
 }
 
+/// A file that is opened later must not take the place of a standard stream that was closed: messages would go into it.
+void fill_standard_streams() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
 int run(int argc, const char* const* argv) {
   try {
     return chargpt::run_command_line(argc, argv);
@@ -30,6 +38,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
   const int code = run(argc, argv);
   const bool flushed = std::fflush(stdout) == 0;
   std::fflush(stderr);

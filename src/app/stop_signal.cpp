@@ -37,7 +37,7 @@ void handle(int number) {
 const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals) {
   std::atomic<int>& number = stop_signal();
   for (const int signal : signals) handle(signal);
-  std::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   return number;
 }
 

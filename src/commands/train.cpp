@@ -100,7 +100,8 @@ Json result_json(const RunResult& result, const RunPaths& paths, const Progress&
 void report(const RunResult& result, const RunPaths& paths, const Progress& progress) {
   spdlog::info("{} at step {}, {} chars/s; written to {}", result.finished ? "finished" : "stopped and saved",
                result.step, format_count(progress.chars_per_second()), paths.root);
-  if (result.last_loss) spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
+  if (result.finished && result.last_loss)
+    spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
   if (result.progress.best_loss) {
     spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
   }

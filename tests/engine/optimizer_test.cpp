@@ -6,14 +6,18 @@
 #include <cmath>
 #include <vector>
 
+#include "chargpt/nn/char_gpt.hpp"
+
 namespace chargpt {
 namespace {
 
 FlatParameters make_parameters() {
   torch::manual_seed(3);
-  return FlatParameters({{"matrix", torch::randn({4, 3}, torch::TensorOptions().requires_grad(true))},
-                         {"vector", torch::randn({5}, torch::TensorOptions().requires_grad(true))}},
-                        torch::kFloat);
+  ModelConfig config;
+  config.layers = config.heads = 1;
+  config.width = 2;
+  config.context = 3;
+  return CharGPT(config, 4)->flat();
 }
 
 OptimizerConfig make_config(DecayScope decay, double clip) {
@@ -71,10 +75,11 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
       FlatParameters parameters = make_parameters();
       const OptimizerConfig config = make_config(decay, clip);
       AdamW optimizer(parameters, config);
-      PlainAdamW plain(to_vector(parameters.values()), decay == DecayScope::all ? 17 : 12, config);
+      const std::int64_t decayed = decay == DecayScope::all ? parameters.size() : parameters.matrix_size();
+      PlainAdamW plain(to_vector(parameters.values()), static_cast<std::size_t>(decayed), config);
       for (int step = 0; step < 5; ++step) {
         const double rate = 0.1 / (step + 1);
-        parameters.gradients().copy_(torch::randn({17}));
+        parameters.gradients().copy_(torch::randn({parameters.size()}));
         plain.step(to_vector(parameters.gradients()), rate);
         optimizer.step(rate, optimizer.gradient_norm());
       }
@@ -87,7 +92,7 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
 TEST(AdamW, TheGradientNormIsTheOneOfAllGradientsTogether) {
   FlatParameters parameters = make_parameters();
   parameters.gradients().fill_(2.0);
-  EXPECT_NEAR(AdamW(parameters, {}).gradient_norm(), 2.0 * std::sqrt(17.0), 1e-5);
+  EXPECT_NEAR(AdamW(parameters, {}).gradient_norm(), 2.0 * std::sqrt(static_cast<double>(parameters.size())), 1e-5);
 }
 
 }  // namespace
