@@ -7,6 +7,7 @@
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/progress.hpp"
+#include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/training_run.hpp"
 
@@ -30,10 +31,21 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
                corpus.val.ids.size());
 }
 
+/// A number of steps below those done is a mistake, most often one that was meant as steps to add.
+void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
+  if (trainer.steps_done() <= trainer.total_steps()) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} has done {} steps, and the config asks for {} in all: set train.steps (or train.epochs) "
+                          "to what the run should have at its end, or start another run with another --out",
+                          paths.root, trainer.steps_done(), trainer.total_steps()));
+}
+
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
 RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer) {
   const auto warn = [](const std::string& message) { spdlog::warn("warning: {}", message); };
-  const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn) : std::nullopt;
+  const DataChange data_change = request.allow_data_change ? DataChange::allowed : DataChange::refused;
+  const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn, data_change) : std::nullopt;
+  require_steps_left(trainer, paths);
   if (restored) {
     spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,
                  trainer.steps_done(), trainer.total_steps(), paths.checkpoint(trainer.steps_done()));
@@ -45,10 +57,16 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   return restored.value_or(RunProgress{});
 }
 
-RunEvents make_events(const Request& request, Progress& progress, const RunPaths& paths) {
+RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
-  events.stopped = [&request] { return request.stop_signal->load() != 0; };
-  events.step = [&progress](const StepReport& report, double smoothed) { progress.step(report, smoothed); };
+  events.stopped = [&stop_rule] { return stop_rule.stopped(); };
+  events.step = [&progress](const StepReport& report, double smoothed) {
+    progress.step(report, smoothed);
+    if (!report.skipped) return;
+    progress.clear();
+    spdlog::warn("warning: step {} was skipped: loss {}, gradient norm {}, learning rate {}", report.step, report.loss,
+                 report.gradient_norm, report.learning_rate);
+  };
   events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
     spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
@@ -65,12 +83,13 @@ RunEvents make_events(const Request& request, Progress& progress, const RunPaths
   return events;
 }
 
-Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress) {
+Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   Json json;
   json["run"] = paths.root;
   json["step"] = result.step;
   json["finished"] = result.finished;
+  json["stopped"] = result.finished ? Json(nullptr) : Json(stop_signal == 0 ? "max_seconds" : "signal");
   json["last_loss"] = or_null(result.last_loss);
   json["best_loss"] = or_null(result.progress.best_loss);
   json["best_step"] = or_null(result.progress.best_step);
@@ -81,7 +100,8 @@ Json result_json(const RunResult& result, const RunPaths& paths, const Progress&
 void report(const RunResult& result, const RunPaths& paths, const Progress& progress) {
   spdlog::info("{} at step {}, {} chars/s; written to {}", result.finished ? "finished" : "stopped and saved",
                result.step, format_count(progress.chars_per_second()), paths.root);
-  if (result.last_loss) spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
+  if (result.finished && result.last_loss)
+    spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
   if (result.progress.best_loss) {
     spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
   }
@@ -106,11 +126,13 @@ int train_command(const Request& request) {
 
   Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
                      request.color && request.verbosity >= 0, request.verbosity < 0});
-  const RunResult result = run_training(trainer, paths, before, make_events(request, progress, paths));
+  StopRule stop_rule(*request.stop_signal, request.deadline);
+  const RunResult result = run_training(trainer, paths, before, make_events(stop_rule, progress, paths));
+  const int stop_signal = request.stop_signal->load();
   progress.clear();
   report(result, paths, progress);
-  if (request.json) write_output(to_json_line(result_json(result, paths, progress)) + "\n");
-  return result.finished ? 0 : 128 + request.stop_signal->load();
+  if (request.json) write_output(to_json_line(result_json(result, paths, progress, stop_signal)) + "\n");
+  return result.finished || stop_signal == 0 ? 0 : 128 + stop_signal;
 }
 
 }  // namespace chargpt

@@ -62,18 +62,29 @@ std::optional<StepReport> Trainer::step(const std::function<bool()>& stopped) {
   }
   report.learning_rate = learning_rate(config_.optimizer, config_.schedule, steps_done(), total_steps_);
   report.gradient_norm = optimizer_.gradient_norm();
-  if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
-    throw Error(
-        ExitCode::diverged,
-        fmt::format(
-            "diverged at step {}: loss {}, gradient norm {}, learning rate {}; lower optimizer.learning_rate or "
-            "set optimizer.clip",
-            steps_done() + 1, report.loss, report.gradient_norm, report.learning_rate));
+  report.skipped = !std::isfinite(report.loss) || !std::isfinite(report.gradient_norm);
+  if (report.skipped) {
+    skip(report);
+  } else {
+    optimizer_.step(report.learning_rate, report.gradient_norm);
   }
-  optimizer_.step(report.learning_rate, report.gradient_norm);
   report.step = steps_done();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
+}
+
+void Trainer::skip(const StepReport& report) {
+  switch (config_.train.on_nonfinite) {
+    case NonFinitePolicy::stop:
+      throw Error(
+          ExitCode::diverged,
+          fmt::format(
+              "diverged at step {}: loss {}, gradient norm {}, learning rate {}; lower optimizer.learning_rate or "
+              "set optimizer.clip",
+              steps_done() + 1, report.loss, report.gradient_norm, report.learning_rate));
+    case NonFinitePolicy::skip:
+      optimizer_.set_steps(steps_done() + 1);
+  }
 }
 
 }  // namespace chargpt
