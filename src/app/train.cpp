@@ -74,6 +74,10 @@ void require_data_file(const Config& config) {
   }
 }
 
+void require_init_file(const std::string& path) {
+  if (!path.empty() && !fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("--init {}: no such file", path));
+}
+
 /// The folder to write is new, empty, a run that may be continued or overwritten, or one that died at birth (a lock and
 /// no config).
 void require_writable(const RunPaths& paths, const Arguments& arguments) {
@@ -103,9 +107,11 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   Request request = make_request(Command::train, arguments, loaded.config);
   if (resume) request.notes = changes(stored, loaded, folder);
   require_data_file(loaded.config);
+  require_init_file(arguments.init);
   require_writable(RunPaths(folder), arguments);
   request.run_folder = folder;
   request.resume = resume;
+  request.init = arguments.init;
   request.overwrite = arguments.overwrite;
   return request;
 }
@@ -145,6 +151,11 @@ int run_train(const Arguments& arguments) {
   }
   if (!arguments.resume.empty() && arguments.overwrite) {
     throw Error(ExitCode::usage, "--resume continues a run, --overwrite replaces it: give one of them");
+  }
+  if (resume_named && !arguments.init.empty()) {
+    throw Error(ExitCode::usage,
+                "--init starts a new run from a file's weights, --resume DIR continues a run with its own: give one of "
+                "them");
   }
   if (!resume_named && arguments.out.empty())
     throw Error(ExitCode::usage, "where to write? Give --out DIR, such as runs/first");

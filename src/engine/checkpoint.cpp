@@ -97,8 +97,7 @@ std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& tr
   FlatParameters& flat = trainer.model()->flat();
   const SafetensorsFile model(folder + kModelFile);
   require_same_vocabulary(model, trainer.corpus().tokenizer);
-  read_flat(model, flat, "", flat.values());
-  require_finite(flat, flat.values(), model.path());
+  read_weights(model, trainer.model());
   const SafetensorsFile moments(folder + kOptimizerFile);
   read_flat(moments, flat, kFirstMoment, trainer.optimizer().first_moment());
   read_flat(moments, flat, kSecondMoment, trainer.optimizer().second_moment());

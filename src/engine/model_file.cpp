@@ -59,6 +59,26 @@ void require_plausible_size(const SafetensorsFile& file, std::int64_t parameters
                      parameters, numbers));
 }
 
+/// A state dict whose head is tied to the embedding holds the matrix once.
+void refuse_tied_head(const SafetensorsFile& file) {
+  if (file.find("lm.weight") != nullptr || file.find("token_emb.weight") == nullptr) return;
+  refuse(file.path(),
+         "tensor lm.weight is missing: it looks as if the head were tied to token_emb.weight; a model here has a head "
+         "of its own: save a copy of token_emb.weight as lm.weight, and lm.bias");
+}
+
+void require_equal(const SafetensorsFile& file, const TensorEntry& tensor, const torch::Tensor& buffer) {
+  const torch::Tensor wanted = buffer.to(torch::kCPU, torch::kFloat).contiguous();
+  const auto bytes = file.bytes(tensor);
+  if (tensor.dtype == "F32" && tensor.shape == wanted.sizes().vec() &&
+      std::memcmp(bytes.data(), wanted.const_data_ptr(), bytes.size()) == 0) {
+    return;
+  }
+  refuse(file.path(), fmt::format("tensor {} is {} of shape {}; wanted F32 of shape {} with ones on and below the "
+                                  "diagonal and zeros above, which is how this model masks",
+                                  tensor.name, tensor.dtype, tensor.shape, wanted.sizes().vec()));
+}
+
 }  // namespace
 
 Tokenizer model_vocabulary(const SafetensorsFile& file) {
@@ -85,8 +105,19 @@ WrittenFile save_model(const std::string& path, CharGPT& model, const Tokenizer&
                             {"vocabulary", to_json_line(tokenizer.to_json())}});
 }
 
+void read_weights(const SafetensorsFile& file, CharGPT& model) {
+  refuse_tied_head(file);
+  const auto buffers = model->named_buffers();
+  for (const TensorEntry& tensor : file.tensors()) {
+    if (const torch::Tensor* buffer = buffers.find(tensor.name)) require_equal(file, tensor, *buffer);
+  }
+  FlatParameters& flat = model->flat();
+  read_flat(file, flat, "", flat.values(), [&](const std::string& name) { return buffers.contains(name); });
+  require_finite(flat, flat.values(), file.path());
+}
+
 void read_flat(const SafetensorsFile& file, const FlatParameters& parameters, const std::string& prefix,
-               const torch::Tensor& flat) {
+               const torch::Tensor& flat, const std::function<bool(const std::string&)>& ignored) {
   torch::Tensor staged = torch::empty({parameters.size()}, torch::kFloat);
   for (const auto& entry : parameters.entries()) {
     const std::string name = prefix + entry.name;
@@ -100,7 +131,7 @@ void read_flat(const SafetensorsFile& file, const FlatParameters& parameters, co
     std::memcpy(staged.data_ptr<float>() + entry.offset, bytes.data(), bytes.size());
   }
   const auto wanted = [&](const TensorEntry& tensor) {
-    if (!tensor.name.starts_with(prefix)) return true;
+    if (!tensor.name.starts_with(prefix) || (ignored && ignored(tensor.name))) return true;
     const auto& entries = parameters.entries();
     return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return prefix + e.name == tensor.name; });
   };
@@ -133,9 +164,7 @@ LoadedModel load_model(const std::string& path, torch::Device device, AttentionP
   require_plausible_size(file, parameter_count(config, tokenizer.size()));
   LoadedModel loaded{CharGPT(config, tokenizer.size(), torch::TensorOptions(torch::kFloat).device(device)),
                      std::move(tokenizer), file.verified()};
-  FlatParameters& flat = loaded.model->flat();
-  read_flat(file, flat, "", flat.values());
-  require_finite(flat, flat.values(), path);
+  read_weights(file, loaded.model);
   return loaded;
 }
 

@@ -29,6 +29,7 @@ struct Request {
 
   std::string run_folder;          ///< train: where to write; locked by the caller
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
+  std::string init;                ///< train: weights that a run which starts at step 0 begins with; empty: new ones
   bool overwrite = false;          ///< train: replace the run in run_folder
   std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides
 

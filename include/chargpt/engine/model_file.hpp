@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "chargpt/base/safetensors.hpp"
@@ -32,10 +33,14 @@ Tokenizer model_vocabulary(const SafetensorsFile& file);
 std::vector<TensorView> tensor_views(const FlatParameters& parameters, const torch::Tensor& flat,
                                      const std::string& prefix = "");
 
+/// Copies the file's tensors into the model's weights. Besides them a file may hold the heads' `tril` buffers, as a
+/// state dict of Python can, if they are what this model masks with. Errors as load_model.
+void read_weights(const SafetensorsFile& file, CharGPT& model);
+
 /// Copies the file's tensors into `flat` (P). Every parameter must be there, F32 and of its shape, and nothing else
-/// whose name begins with `prefix`. Errors as load_model.
+/// whose name begins with `prefix`, save what `ignored` says is not its matter. Errors as load_model.
 void read_flat(const SafetensorsFile& file, const FlatParameters& parameters, const std::string& prefix,
-               const torch::Tensor& flat);
+               const torch::Tensor& flat, const std::function<bool(const std::string& name)>& ignored = {});
 
 /// Error(unusable_model) naming the first tensor of `flat` with a value that is not finite, and `source`.
 void require_finite(const FlatParameters& parameters, const torch::Tensor& flat, const std::string& source);
