@@ -47,7 +47,7 @@ class ParityProgram:
     """chargpt's own code, one request at a time. A context manager; its folder is for files of the requests."""
 
     def __init__(self, command=None):
-        self.command = command or os.environ["CHARGPT_PARITY_PROGRAM"]
+        self.command = command or os.environ["PARITY_PROGRAM"]
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -86,11 +86,11 @@ class ParityProgram:
 
 
 def some_weights(sizes, seed=1):
-    """A state dict in which no tensor is trivial, not even a bias or a LayerNorm."""
+    """A state dict of the size that PyTorch draws, in which no tensor is trivial, not even a bias or a LayerNorm."""
     generator = torch.Generator().manual_seed(seed)
     state = {}
     for name, value in sizes.reference().state_dict().items():
-        scale = 1.5 / value.shape[-1] ** 0.5 if value.dim() == 2 else 0.2
+        scale = 0.2 if value.dim() == 1 else 1.0 if "emb" in name else 0.58 / value.shape[-1] ** 0.5
         centre = 1.0 if value.dim() == 1 and name.endswith("weight") else 0.0  # of a LayerNorm
         state[name] = centre + scale * torch.randn(value.shape, generator=generator)
     return state
@@ -129,8 +129,11 @@ def reference_pass(sizes, weights, ids, targets, masks=None):
 
 
 def largest_difference(got, wanted):
-    """Over all tensors, of the difference relative to the tensor's largest value: (difference, tensor's name)."""
+    """Over all tensors, of the difference relative to the tensor's largest value: (difference, tensor's name).
+
+    To a tensor that is zero, as the queries' gradient for one position is, the difference counts as it stands.
+    """
     if got.keys() != wanted.keys():
         raise AssertionError(f"tensors in one alone: {sorted(got.keys() ^ wanted.keys())}")
-    return max((((got[name].double() - wanted[name]).abs().max() / wanted[name].abs().max()).item(), name)
-               for name in wanted)
+    return max(((got[name].double() - tensor).abs().max().item() / (tensor.abs().max().item() or 1.0), name)
+               for name, tensor in wanted.items())

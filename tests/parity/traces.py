@@ -1,7 +1,7 @@
 """Losses of the same training by chargpt and by the reference: equal weights, batches and, with dropout, masks."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -69,7 +69,12 @@ def initial_weights(run):
     return {name.removeprefix(prefix): tensor for name, tensor in run.items() if name.startswith(prefix)}
 
 
-def both_losses(program, training):
-    """(chargpt's, the reference's), a loss for each step."""
-    run = chargpt_training(program, training)
-    return run["losses"], reference_losses(program, training, initial_weights(run), run["batches"])
+def losses_by_path(program, training, paths):
+    """The reference's loss for each step, and chargpt's on each attention path. Weights and batches are the same."""
+    runs = {path: chargpt_training(program, replace(training, path=path)) for path in paths}
+    first, *others = runs.values()
+    for run in others:
+        if not torch.equal(run["batches"], first["batches"]):
+            raise AssertionError("the batches depend on the attention path")
+    reference = reference_losses(program, training, initial_weights(first), first["batches"])
+    return reference, {path: run["losses"] for path, run in runs.items()}
