@@ -5,6 +5,9 @@
 
 #include <fstream>
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/windows.hpp"
@@ -15,7 +18,7 @@
 namespace chargpt {
 namespace {
 
-using NamedTensors = FlatParameters::NamedTensors;
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
 std::string dtype_name(const torch::Tensor& tensor) {
   if (tensor.scalar_type() == torch::kDouble) return "F64";
