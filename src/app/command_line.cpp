@@ -67,8 +67,15 @@ void add_train(CLI::App& command, Arguments& arguments) {
   command.add_option("--out", arguments.out, "Run folder to write; may hold {section.key}")->type_name("DIR");
   add_key_flag(command, arguments, "data.path", "--data");
   command
-      .add_option("--resume", arguments.resume, "Continue the run in DIR; auto: continue the one in --out, or start it")
+      .add_option("--resume", arguments.resume,
+                  "Continue the run in DIR, with its optimizer and step; auto: continue the one in --out, or start it")
       ->type_name("auto|DIR");
+  command
+      .add_option(
+          "--init", arguments.init,
+          "Start a new run, at step 0 with a fresh optimizer, from the weights of this model file (safetensors); "
+          "to go on with a run, see --resume")
+      ->type_name("FILE");
   command.add_flag("--overwrite", arguments.overwrite, "Replace the run in --out");
   command.add_flag("--allow-data-change", arguments.allow_data_change, "Resume although the data differs");
   command.add_option("--max-seconds", arguments.max_seconds, "Save and stop within this time; resume later")

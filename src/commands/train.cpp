@@ -9,6 +9,7 @@
 #include "chargpt/commands/progress.hpp"
 #include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/engine/initial_weights.hpp"
 #include "chargpt/engine/training_run.hpp"
 
 namespace chargpt {
@@ -40,8 +41,22 @@ void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
                           paths.root, trainer.steps_done(), trainer.total_steps()));
 }
 
+void describe(const InitialWeights& initial, const std::string& file) {
+  if (!initial.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", file);
+  if (initial.has_vocabulary) {
+    spdlog::info(
+        "rows of token_emb and lm matched by character: {} are the file's, {} new characters start fresh, {} "
+        "of the file's are not in the data",
+        initial.taken, initial.fresh, initial.left_out);
+  } else {
+    spdlog::info("{} carries no vocabulary: its {} rows were taken as the data's characters in order", file,
+                 initial.taken);
+  }
+}
+
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
-RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer) {
+RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer,
+                  const std::optional<InitialWeights>& initial) {
   const auto warn = [](const std::string& message) { spdlog::warn("warning: {}", message); };
   const DataChange data_change = request.allow_data_change ? DataChange::allowed : DataChange::refused;
   const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn, data_change) : std::nullopt;
@@ -49,6 +64,11 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   if (restored) {
     spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,
                  trainer.steps_done(), trainer.total_steps(), paths.checkpoint(trainer.steps_done()));
+  } else if (initial) {
+    spdlog::info("starting {} at step 0 of {} with the weights of {} and a fresh optimizer", paths.root,
+                 trainer.total_steps(), request.init);
+    describe(*initial, request.init);
+    save_checkpoint(paths, trainer, {});  // a resume from before the first save must not begin with other weights
   } else {
     spdlog::info("starting {} at step 0 of {} with new weights (seed {})", paths.root, trainer.total_steps(),
                  trainer.config().run.seed);
@@ -118,9 +138,11 @@ int train_command(const Request& request) {
   const ChosenDevice device = choose_device(config.run.device);
   const Corpus corpus = load_corpus(config);
   Trainer trainer(config, corpus, device.device);
+  std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
+  if (!request.init.empty()) initial = load_initial_weights(request.init, trainer.model(), corpus.tokenizer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
-  const RunProgress before = start(request, paths, trainer);
+  const RunProgress before = start(request, paths, trainer, initial);
   write_file_atomically(paths.config(), to_json(config).dump(2) + "\n");
   describe(trainer, device, threads);
 

@@ -16,6 +16,7 @@ struct Arguments {
 
   std::string out;
   std::string resume;  ///< "auto" or a run folder; empty: not resumed
+  std::string init;    ///< a model file; empty: new weights
   bool overwrite = false;
   bool allow_data_change = false;
   std::optional<double> max_seconds;
