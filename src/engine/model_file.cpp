@@ -24,7 +24,11 @@ constexpr const char* kVersion = "1";
 const std::string& metadata(const SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) {
-    refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt", key));
+    refuse(file.path(),
+           fmt::format(
+               "no \"{}\" in its metadata: this is not a model file of chargpt (weights that Python saved start a run "
+               "by train --init)",
+               key));
   }
   return found->second;
 }
@@ -74,8 +78,8 @@ void require_equal(const SafetensorsFile& file, const TensorEntry& tensor, const
       std::memcmp(bytes.data(), wanted.const_data_ptr(), bytes.size()) == 0) {
     return;
   }
-  refuse(file.path(), fmt::format("tensor {} is {} of shape {}; wanted F32 of shape {} with ones on and below the "
-                                  "diagonal and zeros above, which is how this model masks",
+  refuse(file.path(), fmt::format("tensor {} ({} of shape {}) is not what this model masks with: F32 of shape {}, ones "
+                                  "on and below the diagonal, zeros above",
                                   tensor.name, tensor.dtype, tensor.shape, wanted.sizes().vec()));
 }
 
