@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,8 +11,16 @@
 namespace {
 
 int fail(chargpt::ExitCode code, const char* message) {
-  fmt::print(stderr, "error: {}\n", message);
+  // Not fmt::print, which throws where nobody can read the message.
+  std::fputs(fmt::format("error: {}\n", message).c_str(), stderr);
   return static_cast<int>(code);
+}
+
+/// A file that is opened later must not take the place of a standard stream that was closed: messages would go into it.
+void fill_standard_streams() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) close(descriptor);
 }
 
 int run(int argc, const char* const* argv) {
@@ -29,6 +38,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
   const int code = run(argc, argv);
   const bool flushed = std::fflush(stdout) == 0;
   std::fflush(stderr);

@@ -77,6 +77,10 @@ void add_train(CLI::App& command, Arguments& arguments) {
           "to go on with a run, see --resume")
       ->type_name("FILE");
   command.add_flag("--overwrite", arguments.overwrite, "Replace the run in --out");
+  command.add_flag("--allow-data-change", arguments.allow_data_change, "Resume although the data differs");
+  command.add_option("--max-seconds", arguments.max_seconds, "Save and stop within this time; resume later")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e9));
 }
 
 void add_sample(CLI::App& command, Arguments& arguments) {
@@ -100,6 +104,13 @@ void add_eval(CLI::App& command, Arguments& arguments) {
   command.add_option("--data", arguments.data, "Text or JSONL to score")->type_name("PATH");
   command.add_option("--split", arguments.split, "Part of the run's own data: train, val (default) or test")
       ->type_name("PART");
+}
+
+void add_inspect(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  command.add_option("path,--run,--model", arguments.path, "Run folder, checkpoint folder or model file")
+      ->type_name("PATH")
+      ->required();
 }
 
 void add_bench(CLI::App& command, Arguments& arguments) {
@@ -126,6 +137,8 @@ constexpr std::array kCommands = {
     CommandRow{"", "train", "Train a model; writes a run folder", add_train, run_train},
     CommandRow{"", "sample", "Write text with a trained model", add_sample, run_sample},
     CommandRow{"", "eval", "Score a text exactly", add_eval, run_eval},
+    CommandRow{"", "inspect", "What a run, checkpoint or model file is, and whether it is sound", add_inspect,
+               run_inspect},
     CommandRow{"", "bench", "Speed of training and sampling beside the machine's matrix products", add_bench,
                run_bench},
     CommandRow{"", "config", "Look at configs and check them", nullptr, nullptr},

@@ -8,6 +8,7 @@
 
 #include "chargpt/app/stop_signal.hpp"
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/signal_list.hpp"
 #include "chargpt/base/version.hpp"
 
 namespace chargpt {
@@ -34,7 +35,7 @@ RunFunction open_engine() {
 }  // namespace
 
 int run_engine(Request request) {
-  request.stop_signal = &catch_stop_signals();
+  request.stop_signal = &catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
   return open_engine()(std::string(version()).c_str(), request);
 }
 

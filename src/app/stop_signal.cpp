@@ -14,8 +14,11 @@ std::atomic<int>& stop_signal() {
   return number;
 }
 
+/// Only an impatient user's Ctrl-C ends a save: batch systems send their signals more than once.
 void on_signal(int number) {
-  if (stop_signal().exchange(number) != 0) _exit(128 + number);
+  const bool stopping = stop_signal().load() != 0;
+  if (stopping && number == SIGINT) _exit(128 + number);
+  if (!stopping) stop_signal().store(number);
 }
 
 void handle(int number) {
@@ -31,10 +34,10 @@ void handle(int number) {
 
 }  // namespace
 
-const std::atomic<int>& catch_stop_signals() {
+const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals) {
   std::atomic<int>& number = stop_signal();
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal);
-  std::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : signals) handle(signal);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   return number;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -30,6 +31,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "train.keep",
                                    "train.log_every",
                                    "train.sample_every",
+                                   "train.on_nonfinite",
                                    "eval.",
                                    "schedule.",
                                    "optimizer.learning_rate",
@@ -37,6 +39,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.clip",
                                    "run.device",
                                    "run.threads",
+                                   "run.stop_signals",
                                    "sample."};
 
 bool may_change(const std::string& key) {
@@ -78,23 +81,39 @@ void require_init_file(const std::string& path) {
   if (!path.empty() && !fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("--init {}: no such file", path));
 }
 
-/// The folder to write is new, empty, a run that may be continued or overwritten, or one that died at birth (a lock and
-/// no config).
-void require_writable(const RunPaths& paths, const Arguments& arguments) {
+/// The folder to write is new, empty, a run, or one that died at birth (a lock and no config).
+void require_ours(const RunPaths& paths) {
   const std::string& folder = paths.root;
-  if (is_run_folder(folder)) {
-    if (!arguments.resume.empty() || arguments.overwrite) return;
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{} holds a run already: continue it with --resume {}, replace it with --overwrite, or give "
-                    "another --out",
-                    folder, folder));
-  }
   if (fs::exists(folder) && !fs::is_directory(folder)) {
     throw Error(ExitCode::cannot_create, fmt::format("{} is a file: give a folder to --out", folder));
   }
-  if (fs::exists(folder) && !fs::is_empty(folder) && !fs::exists(paths.lock())) {
-    throw Error(ExitCode::usage, fmt::format("{} is not empty and holds no run: give a new folder to --out", folder));
+  if (is_run_folder(folder) || !fs::exists(folder) || fs::is_empty(folder) || fs::exists(paths.lock())) return;
+  throw Error(ExitCode::usage, fmt::format("{} is not empty and holds no run: give a new folder to --out", folder));
+}
+
+/// To be asked while the lock is held: a run in progress is reported as such.
+void require_no_run(const std::string& folder) {
+  if (!is_run_folder(folder)) return;
+  throw Error(ExitCode::usage, fmt::format("{} holds a run already: continue it with --resume {}, replace it with "
+                                           "--overwrite, or give another --out",
+                                           folder, folder));
+}
+
+/// What is read is never written: no data file may be one that the run writes, or lie among its checkpoints.
+void require_data_apart(const Config& config, const RunPaths& paths) {
+  std::error_code ignored;  // what is not there yet is no data file
+  const std::string checkpoints = fs::weakly_canonical(paths.checkpoints(), ignored).string() + "/";
+  for (const std::string& data : {config.data.path, config.data.val_path, config.data.test_path}) {
+    if (data.empty()) continue;
+    bool written = fs::weakly_canonical(data, ignored).string().starts_with(checkpoints);
+    for (const std::string& file : {paths.config(), paths.metrics(), paths.log(), paths.lock()}) {
+      written = written || fs::equivalent(data, file, ignored);
+    }
+    if (written) {
+      throw Error(ExitCode::usage, fmt::format("the data file {} is one that the run in {} writes: copy it elsewhere, "
+                                               "or give another --out",
+                                               data, paths.root));
+    }
   }
 }
 
@@ -107,12 +126,14 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   Request request = make_request(Command::train, arguments, loaded.config);
   if (resume) request.notes = changes(stored, loaded, folder);
   require_data_file(loaded.config);
+  require_data_apart(loaded.config, RunPaths(folder));
+  require_ours(RunPaths(folder));
   require_init_file(arguments.init);
-  require_writable(RunPaths(folder), arguments);
   request.run_folder = folder;
   request.resume = resume;
   request.init = arguments.init;
   request.overwrite = arguments.overwrite;
+  request.allow_data_change = arguments.allow_data_change;
   return request;
 }
 
@@ -144,6 +165,7 @@ class FolderGuard {
 }  // namespace
 
 int run_train(const Arguments& arguments) {
+  const auto started = std::chrono::steady_clock::now();
   const bool resume_named = !arguments.resume.empty() && arguments.resume != "auto";
   if (resume_named && !arguments.out.empty()) {
     throw Error(ExitCode::usage,
@@ -167,7 +189,12 @@ int run_train(const Arguments& arguments) {
   const RunLock lock(folder);
   const FolderGuard guard(folder, std::move(missing));
   // Again, since another process may have begun or ended a run here in the meantime.
-  return run_engine(prepare(arguments, folder, resume_named));
+  if (arguments.resume.empty() && !arguments.overwrite) require_no_run(folder);
+  Request request = prepare(arguments, folder, resume_named);
+  if (arguments.max_seconds) {
+    request.deadline = started + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *arguments.max_seconds));
+  }
+  return run_engine(request);
 }
 
 }  // namespace chargpt

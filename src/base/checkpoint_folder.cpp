@@ -134,6 +134,26 @@ void verify_file(const std::string& path, const WrittenFile& expected) {
   }
 }
 
+bool is_sound(const std::string& checkpoint_dir) {
+  try {
+    verify_checkpoint(checkpoint_dir);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Steps of the checkpoints older than the newest `keep` sound ones; none when there are fewer of these.
+std::vector<std::int64_t> older_than_newest_sound(const std::string& checkpoints_dir, std::int64_t keep) {
+  std::vector<std::int64_t> steps = list_checkpoints(checkpoints_dir);
+  if (static_cast<std::int64_t>(steps.size()) <= keep) return {};
+  while (!steps.empty() && keep > 0) {
+    if (is_sound(checkpoints_dir + "/" + checkpoint_name(steps.back()))) --keep;
+    steps.pop_back();
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) { return fmt::format("step-{:08}", step); }
@@ -197,14 +217,11 @@ Manifest verify_checkpoint(const std::string& checkpoint_dir) {
 
 void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best) {
   if (keep < 1) throw Error(ExitCode::usage, fmt::format("keep {} checkpoints: at least 1 is wanted", keep));
-  std::vector<std::int64_t> steps = list_checkpoints(checkpoints_dir);
-  const auto kept = std::min(static_cast<std::size_t>(keep), steps.size());
-  steps.resize(steps.size() - kept);
-  std::erase_if(steps, [&](std::int64_t step) { return step == best; });
   for (const std::string& name : names_in(checkpoints_dir)) {
     if (is_leftover(name)) remove_tree(checkpoints_dir + "/" + name);
   }
-  for (const std::int64_t step : steps) {
+  for (const std::int64_t step : older_than_newest_sound(checkpoints_dir, keep)) {
+    if (step == best) continue;
     // Renamed first, so that one that is half removed is never taken for a checkpoint.
     const std::string name = checkpoint_name(step);
     const std::string aside = checkpoints_dir + "/" + hidden_name("old", name);

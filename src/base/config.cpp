@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "chargpt/base/device_name.hpp"
+#include "chargpt/base/signal_list.hpp"
 
 namespace chargpt {
 namespace {
@@ -126,6 +127,8 @@ std::string_view name(AttentionPath value) {
       return "heads";
     case AttentionPath::fused:
       return "fused";
+    case AttentionPath::native:
+      return "native";
   }
   return {};
 }
@@ -146,6 +149,16 @@ std::string_view name(ScheduleName value) {
       return "constant";
     case ScheduleName::cosine:
       return "cosine";
+  }
+  return {};
+}
+
+std::string_view name(NonFinitePolicy value) {
+  switch (value) {
+    case NonFinitePolicy::stop:
+      return "stop";
+    case NonFinitePolicy::skip:
+      return "skip";
   }
   return {};
 }
@@ -175,7 +188,7 @@ void ModelConfig::describe(KeyList& keys) {
   keys.add("context", context, between(1, 1 << 14), "Characters that the model sees at once.");
   keys.add("dropout", dropout, kFraction, "Probability of dropping a number while training; 0: no dropout.");
   keys.add("attention", attention,
-           "How attention is computed; every way gives the same numbers, auto takes a fast one.");
+           "How the network is computed; all ways give the same numbers, auto takes native on a CPU, else fused.");
 }
 
 void TrainConfig::describe(KeyList& keys) {
@@ -190,6 +203,8 @@ void TrainConfig::describe(KeyList& keys) {
   keys.add("keep", keep, between(1, 1e6), "Newest checkpoints kept besides the best one.");
   keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
   keys.add("sample_every", sample_every, between(0, kMaxSteps), "Steps between samples shown while training; 0: none.");
+  keys.add("on_nonfinite", on_nonfinite,
+           "At a loss or gradient that is not finite: stop the run (exit code 76), or skip the step's update.");
 }
 
 void EvalConfig::describe(KeyList& keys) {
@@ -217,6 +232,9 @@ void RunConfig::describe(KeyList& keys) {
   keys.add("seed", seed, at_least(0), "Seed of the initial weights, the data order and dropout.");
   keys.add("device", device, "Where to compute: auto, cpu, cuda or cuda:N.");
   keys.add("threads", threads, between(0, 4096), "CPU threads; 0: as many as the process may use.");
+  keys.add(
+      "stop_signals", stop_signals,
+      "Signals at which a run saves and stops: names separated by commas, of INT, TERM, HUP, QUIT, USR1, USR2, XCPU.");
 }
 
 void SampleConfig::describe(KeyList& keys) {
@@ -253,6 +271,7 @@ KeyList describe(Config& config) {
 
 void check_rules(const Config& config) {
   parse_device_name(config.run.device);
+  parse_signal_list(config.run.stop_signals);
   check_data(config.data);
   check_model(config.model);
   check_train(config.train);

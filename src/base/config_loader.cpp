@@ -58,7 +58,7 @@ const ConfigKey* likely_key(const KeyList& keys, const std::string& section, con
 [[noreturn]] void refuse_unknown_section(const KeyList& keys, const std::string& section, const std::string& where) {
   const std::vector<std::string> sections = section_names(keys);
   const std::string near = nearest(section, sections);
-  refuse(fmt::format("{}: unknown section \"{}\"; {}", where, section,
+  refuse(fmt::format("{}: unknown section {}; {}", where, shown(section),
                      near.empty() ? fmt::format("the sections are {}", fmt::join(sections, ", "))
                                   : fmt::format("did you mean \"{}\"?", near)));
 }
@@ -68,7 +68,7 @@ const ConfigKey* likely_key(const KeyList& keys, const std::string& section, con
   const auto dot = name.find('.');
   const std::string section = dot == std::string::npos ? "" : name.substr(0, dot);
   const std::string leaf = dot == std::string::npos ? name : name.substr(dot + 1);
-  const std::string unknown = fmt::format("{}: unknown key \"{}\"; ", where, name);
+  const std::string unknown = fmt::format("{}: unknown key {}; ", where, shown(name));
   if (const ConfigKey* key = likely_key(keys, section, leaf))
     refuse(fmt::format("{}did you mean \"{}\"?", unknown, key->name));
   std::vector<const ConfigKey*> siblings;

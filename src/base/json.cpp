@@ -98,6 +98,7 @@ class Builder : public nlohmann::json_sax<Json> {
   }
 
   Json* put(Json value) {
+    if (++values_ > rules_.max_values) fail(*taken_, fmt::format("more than {} values", rules_.max_values));
     if (stack_.empty()) return &(root_ = std::move(value));
     Json& parent = *stack_.back();
     if (parent.is_array()) return &parent.emplace_back(std::move(value));
@@ -134,6 +135,7 @@ class Builder : public nlohmann::json_sax<Json> {
   std::vector<Json*> stack_;
   std::vector<std::set<std::string>> keys_;
   std::string key_;
+  std::size_t values_ = 0;
 };
 
 }  // namespace
@@ -143,6 +145,12 @@ Json parse_json(std::string_view text, const JsonRules& rules) {
   Builder builder(text, rules, &taken);
   Json::sax_parse(CountingIterator(text.data(), &taken), CountingIterator(text.data() + text.size(), &taken), &builder);
   return builder.take();
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kShown = 80;
+  const std::string start = Json(text.substr(0, kShown)).dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() > kShown ? start + "..." : start;
 }
 
 std::string to_json_line(const Json& value) {

@@ -10,7 +10,6 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 inline constexpr std::size_t kLengthBytes = 8;  ///< of the header length that a file begins with
 inline constexpr std::size_t kMaxHeaderBytes = 8 << 20;
-inline constexpr std::size_t kMaxHeaderItems = 200'000;  ///< commas, lists and objects: some 25,000 tensors
 inline constexpr char kMetadataKey[] = "__metadata__";
 inline constexpr char kChecksumKey[] = "checksum";
 inline constexpr char kChecksumTypeKey[] = "checksum_type";

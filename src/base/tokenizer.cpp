@@ -60,8 +60,10 @@ class VocabularyReader {
   }
 
   [[noreturn]] void fail_entry(std::size_t i, const std::string& what) const {
-    throw Error(ExitCode::unusable_model,
-                fmt::format("{}: vocabulary entry {}, {}, {}", source_, i, to_json_line(vocabulary_[i]), what));
+    const Json& entry = vocabulary_[i];
+    const std::string text =
+        entry.is_string() ? shown(entry.get_ref<const std::string&>()) : to_json_line(entry).substr(0, 80);
+    throw Error(ExitCode::unusable_model, fmt::format("{}: vocabulary entry {}, {}, {}", source_, i, text, what));
   }
 
   [[noreturn]] void fail(const std::string& what) const {

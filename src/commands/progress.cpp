@@ -58,7 +58,8 @@ void Progress::step(const StepReport& report, double smoothed_loss) {
 }
 
 void Progress::draw(const std::string& line) {
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  // Not fmt::print, which throws when the terminal is gone.
+  std::fputs(fmt::format("\r\x1b[K{}", line).c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -4,11 +4,12 @@
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/progress.hpp"
+#include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
-#include "chargpt/engine/initial_weights.hpp"
 #include "chargpt/engine/training_run.hpp"
 
 namespace chargpt {
@@ -31,6 +32,16 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
                corpus.val.ids.size());
 }
 
+InitialWeights take_initial_weights(const std::string& file, Trainer& trainer) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor weights = trainer.model()->flat().values();
+  const torch::Tensor values = weights.cpu();
+  const InitialWeights initial =
+      load_initial_weights(file, trainer.config().model, trainer.corpus().tokenizer, numbers(values));
+  if (!values.is_same(weights)) weights.copy_(values);
+  return initial;
+}
+
 void describe(const InitialWeights& initial, const std::string& file) {
   if (!initial.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", file);
   if (initial.has_vocabulary) {
@@ -44,11 +55,22 @@ void describe(const InitialWeights& initial, const std::string& file) {
   }
 }
 
+/// A number of steps below those done is a mistake, most often one that was meant as steps to add.
+void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
+  if (trainer.steps_done() <= trainer.total_steps()) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} has done {} steps, and the config asks for {} in all: set train.steps (or train.epochs) "
+                          "to what the run should have at its end, or start another run with another --out",
+                          paths.root, trainer.steps_done(), trainer.total_steps()));
+}
+
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
 RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer,
                   const std::optional<InitialWeights>& initial) {
   const auto warn = [](const std::string& message) { spdlog::warn("warning: {}", message); };
-  const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn) : std::nullopt;
+  const DataChange data_change = request.allow_data_change ? DataChange::allowed : DataChange::refused;
+  const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn, data_change) : std::nullopt;
+  require_steps_left(trainer, paths);
   if (restored) {
     spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,
                  trainer.steps_done(), trainer.total_steps(), paths.checkpoint(trainer.steps_done()));
@@ -65,10 +87,16 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   return restored.value_or(RunProgress{});
 }
 
-RunEvents make_events(const Request& request, Progress& progress, const RunPaths& paths) {
+RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
-  events.stopped = [&request] { return request.stop_signal->load() != 0; };
-  events.step = [&progress](const StepReport& report, double smoothed) { progress.step(report, smoothed); };
+  events.stopped = [&stop_rule] { return stop_rule.stopped(); };
+  events.step = [&progress](const StepReport& report, double smoothed) {
+    progress.step(report, smoothed);
+    if (!report.skipped) return;
+    progress.clear();
+    spdlog::warn("warning: step {} was skipped: loss {}, gradient norm {}, learning rate {}", report.step, report.loss,
+                 report.gradient_norm, report.learning_rate);
+  };
   events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
     spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
@@ -85,12 +113,13 @@ RunEvents make_events(const Request& request, Progress& progress, const RunPaths
   return events;
 }
 
-Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress) {
+Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   Json json;
   json["run"] = paths.root;
   json["step"] = result.step;
   json["finished"] = result.finished;
+  json["stopped"] = result.finished ? Json(nullptr) : Json(stop_signal == 0 ? "max_seconds" : "signal");
   json["last_loss"] = or_null(result.last_loss);
   json["best_loss"] = or_null(result.progress.best_loss);
   json["best_step"] = or_null(result.progress.best_step);
@@ -101,7 +130,8 @@ Json result_json(const RunResult& result, const RunPaths& paths, const Progress&
 void report(const RunResult& result, const RunPaths& paths, const Progress& progress) {
   spdlog::info("{} at step {}, {} chars/s; written to {}", result.finished ? "finished" : "stopped and saved",
                result.step, format_count(progress.chars_per_second()), paths.root);
-  if (result.last_loss) spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
+  if (result.finished && result.last_loss)
+    spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
   if (result.progress.best_loss) {
     spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
   }
@@ -119,7 +149,7 @@ int train_command(const Request& request) {
   const Corpus corpus = load_corpus(config);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
-  if (!request.init.empty()) initial = load_initial_weights(request.init, trainer.model(), corpus.tokenizer);
+  if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
   const RunProgress before = start(request, paths, trainer, initial);
@@ -128,11 +158,13 @@ int train_command(const Request& request) {
 
   Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
                      request.color && request.verbosity >= 0, request.verbosity < 0});
-  const RunResult result = run_training(trainer, paths, before, make_events(request, progress, paths));
+  StopRule stop_rule(*request.stop_signal, request.deadline);
+  const RunResult result = run_training(trainer, paths, before, make_events(stop_rule, progress, paths));
+  const int stop_signal = request.stop_signal->load();
   progress.clear();
   report(result, paths, progress);
-  if (request.json) write_output(to_json_line(result_json(result, paths, progress)) + "\n");
-  return result.finished ? 0 : 128 + request.stop_signal->load();
+  if (request.json) write_output(to_json_line(result_json(result, paths, progress, stop_signal)) + "\n");
+  return result.finished || stop_signal == 0 ? 0 : 128 + stop_signal;
 }
 
 }  // namespace chargpt

@@ -12,11 +12,6 @@
 namespace chargpt {
 namespace {
 
-constexpr const char* kModelFile = "model.safetensors";
-constexpr const char* kOptimizerFile = "optimizer.safetensors";
-constexpr const char* kFirstMoment = "first_moment.";
-constexpr const char* kSecondMoment = "second_moment.";
-
 /// What may change the last bit of a result.
 Json describe_build() {
   Json build;
@@ -29,11 +24,11 @@ Json describe_build() {
 }
 
 WrittenFile save_moments(const std::string& path, Trainer& trainer) {
-  const FlatParameters& flat = trainer.model()->flat();
+  const ParameterLayout& layout = trainer.model()->flat().layout();
   const torch::Tensor first = trainer.optimizer().first_moment().cpu();
   const torch::Tensor second = trainer.optimizer().second_moment().cpu();
-  auto views = tensor_views(flat, first, kFirstMoment);
-  for (auto& view : tensor_views(flat, second, kSecondMoment)) views.push_back(std::move(view));
+  auto views = parameter_views(layout, numbers(first), kFirstMoment);
+  for (auto& view : parameter_views(layout, numbers(second), kSecondMoment)) views.push_back(std::move(view));
   return write_safetensors(path, views, {{"format", "chargpt-optimizer"}, {"version", "1"}});
 }
 
@@ -52,30 +47,62 @@ std::optional<Manifest> newest_sound(const RunPaths& paths, const std::function<
                                                     paths.checkpoints(), steps.size()));
 }
 
-void require_same_data(const RunPaths& paths, const Manifest& manifest, const Corpus& corpus) {
-  if (manifest.data == corpus.fingerprint) return;
-  throw Error(
-      ExitCode::bad_data,
-      fmt::format(
-          "the data differs from the checkpoint's ({}): {} bytes with XXH3-128 {}, the checkpoint was trained on {} "
-          "bytes with {}; give the same data, or another --out",
-          paths.checkpoint(manifest.step), corpus.fingerprint.bytes, corpus.fingerprint.hash, manifest.data.bytes,
-          manifest.data.hash));
+/// Nothing if the data is the checkpoint's.
+std::optional<std::string> data_difference(const RunPaths& paths, const Manifest& manifest, const Corpus& corpus) {
+  if (manifest.data == corpus.fingerprint) return std::nullopt;
+  return fmt::format(
+      "the data differs from the checkpoint's ({}): {} bytes with XXH3-128 {}, the checkpoint was trained on {} bytes "
+      "with {}",
+      paths.checkpoint(manifest.step), corpus.fingerprint.bytes, corpus.fingerprint.hash, manifest.data.bytes,
+      manifest.data.hash);
 }
 
-void require_same_vocabulary(const SafetensorsFile& file, const Tokenizer& tokenizer) {
-  if (model_vocabulary(file) == tokenizer) return;
-  throw Error(ExitCode::bad_data, fmt::format("{}: its vocabulary is not the one of the data", file.path()));
+/// Then the layout of the parameters is the same too.
+void require_same_model(const ModelFile& file, Trainer& trainer) {
+  const Tokenizer& tokenizer = trainer.corpus().tokenizer;
+  if (file.tokenizer() != tokenizer) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: its vocabulary of {} is not the one of the data, which has {}",
+                                                file.path(), file.tokenizer().size(), tokenizer.size()));
+  }
+  const auto sizes = [](const ModelConfig& model) {
+    return fmt::format("{} layers, {} heads, width {}, context {}", model.layers, model.heads, model.width,
+                       model.context);
+  };
+  const std::string stored = sizes(file.config()), wanted = sizes(trainer.config().model);
+  if (stored == wanted) return;
+  throw Error(ExitCode::usage, fmt::format("{}: its model has {}; the config wants {}", file.path(), stored, wanted));
+}
+
+/// What is saved can be loaded: a loader refuses numbers that are not finite.
+void require_finite(Trainer& trainer) {
+  for (const torch::Tensor& numbers :
+       {trainer.model()->flat().values(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment()}) {
+    if (at::isfinite(numbers).all().item<bool>()) continue;
+    throw Error(ExitCode::diverged,
+                fmt::format("diverged by step {}: a weight or a moment of the optimizer is not finite, so that nothing "
+                            "is saved; lower optimizer.learning_rate or set optimizer.clip",
+                            trainer.steps_done()));
+  }
+}
+
+/// What `copy` writes to the host, brought to where `target` lies.
+template <typename Copy>
+void fill(const torch::Tensor& target, Copy copy) {
+  const torch::Tensor staged = torch::empty({target.numel()}, torch::kFloat);
+  copy(numbers(staged));
+  const torch::NoGradGuard no_grad;
+  target.copy_(staged);
 }
 
 }  // namespace
 
 void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress& progress) {
+  require_finite(trainer);
   CheckpointWriter writer(paths.checkpoints(), trainer.steps_done());
   Manifest manifest;
   manifest.step = trainer.steps_done();
-  manifest.files[kModelFile] = save_model(writer.path(kModelFile), trainer.model(), trainer.corpus().tokenizer);
-  manifest.files[kOptimizerFile] = save_moments(writer.path(kOptimizerFile), trainer);
+  manifest.files[kModelFileName] = save_model(writer.path(kModelFileName), trainer.model(), trainer.corpus().tokenizer);
+  manifest.files[kOptimizerFileName] = save_moments(writer.path(kOptimizerFileName), trainer);
   manifest.config = to_json(trainer.config());
   manifest.data = trainer.corpus().fingerprint;
   manifest.build = describe_build();
@@ -89,18 +116,25 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
 }
 
 std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& trainer,
-                                              const std::function<void(const std::string&)>& warn) {
+                                              const std::function<void(const std::string&)>& warn,
+                                              DataChange data_change) {
   const auto manifest = newest_sound(paths, warn);
   if (!manifest) return std::nullopt;
-  require_same_data(paths, *manifest, trainer.corpus());
+  if (const auto difference = data_difference(paths, *manifest, trainer.corpus())) {
+    if (data_change == DataChange::refused) {
+      throw Error(ExitCode::bad_data, *difference + "; give the same data, another --out, or --allow-data-change");
+    }
+    warn(*difference);
+  }
   const std::string folder = paths.checkpoint(manifest->step) + "/";
-  FlatParameters& flat = trainer.model()->flat();
-  const SafetensorsFile model(folder + kModelFile);
-  require_same_vocabulary(model, trainer.corpus().tokenizer);
-  read_weights(model, trainer.model());
-  const SafetensorsFile moments(folder + kOptimizerFile);
-  read_flat(moments, flat, kFirstMoment, trainer.optimizer().first_moment());
-  read_flat(moments, flat, kSecondMoment, trainer.optimizer().second_moment());
+  const FlatParameters& flat = trainer.model()->flat();
+  const AdamW& optimizer = trainer.optimizer();
+  const ModelFile model(folder + kModelFileName);
+  require_same_model(model, trainer);
+  fill(flat.values(), [&](auto values) { model.copy_values(values); });
+  const SafetensorsFile moments(folder + kOptimizerFileName);
+  fill(optimizer.first_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kFirstMoment, values); });
+  fill(optimizer.second_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kSecondMoment, values); });
   trainer.optimizer().set_steps(manifest->step);
   if (manifest->build != describe_build()) {
     warn(

@@ -19,6 +19,7 @@ Json step_record(const StepReport& report) {
   record["learning_rate"] = report.learning_rate;
   record["gradient_norm"] = report.gradient_norm;
   record["seconds"] = report.seconds;
+  if (report.skipped) record["skipped"] = true;
   return record;
 }
 
@@ -62,7 +63,7 @@ class TrainingRun {
   void record(const StepReport& report) {
     double& smoothed = result_.progress.smoothed_loss;
     const double weight = std::max(kSmoothing, 1.0 / static_cast<double>(report.step));
-    smoothed += weight * (report.loss - smoothed);
+    if (!report.skipped) smoothed += weight * (report.loss - smoothed);
     metrics_.append(step_record(report));
     if (events_.step) events_.step(report, smoothed);
   }

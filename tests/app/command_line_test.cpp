@@ -6,7 +6,7 @@ namespace {
 class CommandLine : public ProgramTest {};
 
 TEST_F(CommandLine, HelpAndVersionGoToStdout) {
-  for (const std::string command : {"", "train", "sample", "eval", "bench", "config"}) {
+  for (const std::string command : {"", "train", "sample", "eval", "inspect", "bench", "config"}) {
     std::vector<std::string> words = {"--help"};
     if (!command.empty()) words.insert(words.begin(), command);
     const ProgramResult result = chargpt(words);

@@ -105,6 +105,38 @@ TEST_F(Train, ResumeRefusesKeysThatMakeAnotherRun) {
   expect_error(other_data, 65, {"data differs", "10000", "200"});
 }
 
+TEST_F(Train, ResumesOnOtherDataOnlyWhereThatIsAllowed) {
+  ASSERT_EQ(train("r").code, 0);
+  dir_.write("d.txt", plain_text().substr(0, 10000));
+  const std::vector<std::string> words = {"train", "--resume", "r", "--set", "train.steps=60", "--allow-data-change"};
+  const ProgramResult allowed = chargpt(words);
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_NE(allowed.err.find("warning: the data differs"), std::string::npos) << allowed.err;
+  dir_.write("d.txt", plain_text() + "ZZZ");
+  const ProgramResult other_vocabulary = chargpt(words);
+  EXPECT_EQ(other_vocabulary.code, 65);
+  EXPECT_NE(other_vocabulary.err.find("vocabulary"), std::string::npos) << other_vocabulary.err;
+}
+
+TEST_F(Train, AResumeForFewerStepsThanAreDoneIsAMistake) {
+  ASSERT_EQ(train("r").code, 0);
+  const std::string config = read_file(dir_ / "r/config.json");
+  expect_error(chargpt({"train", "--resume", "r", "--set", "train.steps=20", "--quiet"}), 2,
+               {"r has done 50 steps", "20 in all", "train.steps"});
+  EXPECT_EQ(read_file(dir_ / "r/config.json"), config);
+  EXPECT_EQ(chargpt({"train", "--resume", "r"}).code, 0) << "a finished run is finished again";
+}
+
+TEST_F(Train, CountsSkippedStepsInTheMetrics) {
+  const ProgramResult result = train("r", {"--set", "optimizer.learning_rate=1e30", "--set", "train.on_nonfinite=skip",
+                                           "--set", "train.steps=5", "--set", "data.val_fraction=0"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("warning: step 2 was skipped: loss"), std::string::npos) << result.err;
+  const auto records = metrics("r");
+  ASSERT_EQ(records.size(), 5U);
+  EXPECT_EQ(std::count_if(records.begin(), records.end(), [](const Json& r) { return r.contains("skipped"); }), 4);
+}
+
 TEST_F(Train, OneRunAFolder) {
   int other_code = -1;
   std::string other_error;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -234,6 +235,30 @@ TEST(PruneCheckpoints, CountsTheBestAmongTheNewest) {
   EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{2, 3}));
   prune_checkpoints(dir.path(), 7, std::nullopt);
   EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{2, 3}));
+}
+
+TEST(PruneCheckpoints, CountsOnlySoundOnes) {
+  const TempDir dir;
+  for (const std::int64_t step : {1, 2, 3, 4}) save(dir.path(), step, 1);
+  fs::resize_file(folder(dir, 3) + "/model.safetensors", 5);
+  prune_checkpoints(dir.path(), 2, std::nullopt);
+  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{2, 3, 4}));
+  fs::resize_file(folder(dir, 4) + "/manifest.json", 5);
+  prune_checkpoints(dir.path(), 1, std::nullopt);
+  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{2, 3, 4})) << "2 is the newest good one";
+  fs::resize_file(folder(dir, 2) + "/manifest.json", 5);
+  prune_checkpoints(dir.path(), 1, std::nullopt);
+  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{2, 3, 4})) << "without a good one nothing goes";
+}
+
+TEST(PruneCheckpoints, GoesByStepsWhateverTheFilesTimesSay) {
+  const TempDir dir;
+  for (const std::int64_t step : {1, 2, 3}) {
+    save(dir.path(), step, 1);
+    fs::last_write_time(folder(dir, step), fs::file_time_type() - std::chrono::hours(step));
+  }
+  prune_checkpoints(dir.path(), 1, std::nullopt);
+  EXPECT_EQ(list_checkpoints(dir.path()), std::vector<std::int64_t>{3});
 }
 
 TEST(PruneCheckpoints, RefusesToKeepNone) {

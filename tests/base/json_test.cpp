@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "support/memory.hpp"
+
 namespace chargpt {
 namespace {
 
@@ -76,6 +78,28 @@ TEST(Json, AcceptsNestingUpToTheLimitAndNotOneLevelMore) {
   const JsonRules rules = {.source = "a.json", .max_depth = 3};
   EXPECT_EQ(parse_json("[[[1]]]", rules).dump(), "[[[1]]]");
   EXPECT_TRUE(has(refusal("[[[[1]]]]", rules), "nested deeper than 3 levels"));
+}
+
+TEST(Json, AcceptsValuesUpToTheLimitAndNotOneMore) {
+  const JsonRules rules = {.source = "a.json", .max_values = 4};
+  EXPECT_EQ(parse_json(R"({"a": [1, 2]})", rules)["a"].size(), 2U);
+  EXPECT_TRUE(has(refusal(R"({"a": [1, 2, 3]})", rules), "more than 4 values"));
+  EXPECT_TRUE(has(refusal("[[],[],[],[]]", rules), "more than 4 values"));
+}
+
+TEST(Json, CostsBoundedMemoryWhateverItsValues) {
+  for (const std::string value : {"[]", "{}", "\"\"", "0", "{\"a\":\"b\"}"}) {
+    std::string text = "[" + value;
+    while (text.size() < (8U << 20)) text += "," + value;
+    text += "]";
+    EXPECT_LT(memory_growth([&] { refusal(text); }), 64 << 20) << value;
+  }
+}
+
+TEST(Json, ShowsUntrustedTextOnOneShortLine) {
+  EXPECT_EQ(shown("a\n\"b"), R"("a\n\"b")");
+  EXPECT_EQ(shown("\xff"), R"("\ufffd")");
+  EXPECT_LT(shown(std::string(1000, 'x')).size(), 90U);
 }
 
 TEST(Json, ThrowsTheExitCodeOfItsRules) { refusal("{", {.source = "model", .code = ExitCode::unusable_model}); }

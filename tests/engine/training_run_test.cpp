@@ -1,73 +1,15 @@
-#include "chargpt/engine/training_run.hpp"
-
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <limits>
 #include <set>
 
-#include "chargpt/base/error.hpp"
 #include "chargpt/base/file.hpp"
-#include "engine/support.hpp"
+#include "engine/run_support.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
-
-struct Outcome {
-  torch::Tensor weights, first_moment, second_moment;
-  std::vector<Json> records;  ///< without the times
-  RunProgress progress;
-};
-
-class TrainingRunTest : public testing::Test {
- protected:
-  /// Runs in `folder` from its newest checkpoint, if any, until `stop_after` questions whether to stop.
-  RunResult run(const std::string& folder, int stop_after = -1) {
-    const RunPaths paths(folder);
-    make_folders(paths.root);
-    trainer_.emplace(config_, corpus_);
-    const auto progress =
-        restore_checkpoint(paths, *trainer_, [](const std::string& message) { ADD_FAILURE() << message; });
-    RunEvents events;
-    int asked = 0;
-    events.stopped = [&] { return stop_after >= 0 && asked++ >= stop_after; };
-    return run_training(*trainer_, paths, progress.value_or(RunProgress{}), events);
-  }
-
-  Outcome outcome(const std::string& folder, const RunResult& result) {
-    Outcome all{trainer_->model()->flat().values().clone(),
-                trainer_->optimizer().first_moment().clone(),
-                trainer_->optimizer().second_moment().clone(),
-                {},
-                result.progress};
-    const std::string text = read_file(RunPaths(folder).metrics());
-    for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
-      Json record = parse_json(text.substr(begin, text.find('\n', begin) - begin), {"metrics"});
-      record.erase("seconds");
-      all.records.push_back(record);
-    }
-    return all;
-  }
-
-  static void expect_equal(const Outcome& a, const Outcome& b) {
-    EXPECT_TRUE(a.weights.equal(b.weights));
-    EXPECT_TRUE(a.first_moment.equal(b.first_moment));
-    EXPECT_TRUE(a.second_moment.equal(b.second_moment));
-    EXPECT_EQ(a.records, b.records);
-    EXPECT_EQ(a.progress.best_step, b.progress.best_step);
-    EXPECT_EQ(a.progress.best_loss, b.progress.best_loss);
-    EXPECT_EQ(a.progress.smoothed_loss, b.progress.smoothed_loss);
-  }
-
-  TempDir dir_;
-  Config config_ = [this] {
-    Config config = tiny_config(dir_);
-    config.train.sample_every = 4;
-    config.sample.length = 5;
-    return config;
-  }();
-  Corpus corpus_ = load_corpus(config_);
-  std::optional<Trainer> trainer_;
-};
 
 TEST_F(TrainingRunTest, AStoppedAndResumedRunIsTheUninterruptedOne) {
   const Outcome straight = outcome(dir_ / "straight", run(dir_ / "straight"));
@@ -111,14 +53,81 @@ TEST_F(TrainingRunTest, KeepsTheNewestCheckpointsAndTheBest) {
 
 TEST_F(TrainingRunTest, RefusesToResumeOnOtherData) {
   run(dir_ / "run", 10);
-  config_.data.path = dir_.write("other.txt", rhyme() + "x");
+  const std::uint64_t size = corpus_.fingerprint.bytes;
+  config_.data.path = dir_.write("other.txt", rhyme() + "at\n");
   corpus_ = load_corpus(config_);
-  try {
-    run(dir_ / "run");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_data);
+  expect_error(ExitCode::bad_data, {std::to_string(size), std::to_string(size + 3), "--allow-data-change"},
+               [&] { run(dir_ / "run"); });
+  std::vector<std::string> warnings;
+  Trainer trainer(config_, corpus_);
+  EXPECT_TRUE(restore_checkpoint(
+      RunPaths(dir_ / "run"), trainer, [&](const std::string& message) { warnings.push_back(message); },
+      DataChange::allowed));
+  EXPECT_EQ(warnings.size(), 1U);
+}
+
+TEST_F(TrainingRunTest, RefusesAnotherVocabularyAndAnotherModelWhateverIsAllowed) {
+  run(dir_ / "run", 10);
+  const RunPaths paths(dir_ / "run");
+  const auto restore = [&] {
+    Trainer trainer(config_, corpus_);
+    restore_checkpoint(
+        paths, trainer, [](const std::string&) {}, DataChange::allowed);
+  };
+  const Corpus own = corpus_;
+  config_.data.path = dir_.write("other.txt", rhyme() + "XYZ");
+  corpus_ = load_corpus(config_);
+  expect_error(ExitCode::bad_data,
+               {"vocabulary of " + std::to_string(own.tokenizer.size()), std::to_string(own.tokenizer.size() + 3)},
+               restore);
+  corpus_ = own;
+  config_.model.width = 32;
+  expect_error(ExitCode::usage, {"width 16", "width 32"}, restore);
+}
+
+TEST_F(TrainingRunTest, StopsAtALossThatIsNotFiniteAndKeepsWhatWasSaved) {
+  config_.optimizer.learning_rate = 1e30;
+  config_.optimizer.clip = 0.0;
+  config_.schedule.name = ScheduleName::constant;
+  config_.schedule.warmup = 0;
+  config_.train.save_every = 1;
+  expect_error(ExitCode::diverged, {"diverged at step 2", "gradient norm", "learning rate 1e+30"},
+               [&] { run(dir_ / "run"); });
+  EXPECT_EQ(verify_checkpoint(RunPaths(dir_ / "run").checkpoint(1)).step, 1);
+}
+
+TEST_F(TrainingRunTest, SkipsStepsThatAreNotFiniteWhereThatIsAskedForAndMarksThem) {
+  config_.optimizer.learning_rate = 1e30;
+  config_.optimizer.clip = 0.0;
+  config_.schedule.name = ScheduleName::constant;
+  config_.schedule.warmup = 0;
+  config_.train.eval_every = config_.train.sample_every = 0;
+  config_.train.on_nonfinite = NonFinitePolicy::skip;
+  config_.data.val_fraction = 0.0;
+  corpus_ = load_corpus(config_);
+  const Outcome all = outcome(dir_ / "run", run(dir_ / "run"));
+  EXPECT_TRUE(all.weights.isfinite().all().item<bool>());
+  ASSERT_EQ(all.records.size(), 12U);
+  EXPECT_FALSE(all.records[0].contains("skipped"));
+  for (std::size_t i = 1; i < all.records.size(); ++i) {
+    EXPECT_EQ(all.records[i]["step"], i + 1);
+    EXPECT_EQ(all.records[i]["skipped"], true);
   }
+}
+
+TEST_F(TrainingRunTest, NeverSavesWhatIsNotFinite) {
+  run(dir_ / "run", 10);
+  const RunPaths paths(dir_ / "run");
+  const auto before = list_checkpoints(paths.checkpoints());
+  for (const torch::Tensor& numbers : {trainer_->model()->flat().values(), trainer_->optimizer().first_moment(),
+                                       trainer_->optimizer().second_moment()}) {
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor sound = numbers.clone();
+    numbers[3] = std::numeric_limits<float>::infinity();
+    expect_error(ExitCode::diverged, {"not finite"}, [&] { save_checkpoint(paths, *trainer_, {}); });
+    numbers.copy_(sound);
+  }
+  EXPECT_EQ(list_checkpoints(paths.checkpoints()), before);
 }
 
 TEST_F(TrainingRunTest, PassesOverADamagedCheckpointAndRefusesWhenAllAre) {

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,22 +65,30 @@ DropoutState dropout_of(const Json& request) {
           request.at("step").get<std::int64_t>(), request.at("first_window").get<std::int64_t>()};
 }
 
+/// Copies a file's tensors into one of the flat buffers.
+void fill(const FlatParameters& parameters, const torch::Tensor& flat, const std::string& path) {
+  const torch::Tensor values = torch::empty({parameters.size()});
+  copy_parameters(SafetensorsFile(path), parameters.layout(), "", numbers(values));
+  const torch::NoGradGuard no_grad;
+  flat.copy_(values);
+}
+
 CharGPT model_of(const Json& request, const torch::TensorOptions& options = torch::kFloat) {
   CharGPT model(config_of(request, "model").model, request.at("vocabulary").get<std::int64_t>(), options);
-  const SafetensorsFile file(request.at("weights").get<std::string>());
-  read_flat(file, model->flat(), "", model->flat().values());
+  fill(model->flat(), model->flat().values(), request.at("weights").get<std::string>());
   return model;
 }
 
-torch::Tensor ids_of(const Json& rows) {
-  const auto ids = rows.get<std::vector<std::vector<std::int64_t>>>();
-  const auto B = static_cast<std::int64_t>(ids.size()), T = static_cast<std::int64_t>(ids.at(0).size());
-  torch::Tensor tensor = torch::empty({B, T}, torch::kLong);
-  for (std::int64_t b = 0; b < B; ++b) {
-    const auto& row = ids[static_cast<std::size_t>(b)];
-    std::copy(row.begin(), row.end(), tensor.data_ptr<std::int64_t>() + b * T);
+/// The request's windows; its ids have one position more than goes in.
+TokenBatch batch_of(const Json& request) {
+  TokenBatch batch;
+  for (const auto& row : request.at("ids").get<std::vector<std::vector<std::int32_t>>>()) {
+    ++batch.windows;
+    batch.length = static_cast<std::int64_t>(row.size()) - 1;
+    batch.inputs.insert(batch.inputs.end(), row.begin(), row.end() - 1);
+    batch.targets.insert(batch.targets.end(), row.begin() + 1, row.end());
   }
-  return tensor;
+  return batch;
 }
 
 /// Weights as a seed initialises them.
@@ -91,15 +100,42 @@ NamedTensors weights(const Json& request) {
   return tensors;
 }
 
+torch::Tensor native_logits(CharGPT& model, const TokenBatch& batch) {
+  ThreadPool pool(1);
+  Network network(model->config(), model->vocabulary(), pool);
+  network.load(model->flat().values().const_data_ptr<float>(), false);
+  const auto length = static_cast<std::size_t>(batch.length);
+  std::vector<torch::Tensor> windows;
+  for (std::size_t begin = 0; begin < batch.inputs.size(); begin += length) {
+    windows.push_back(torch::empty({batch.length, model->vocabulary()}));
+    network.logits({batch.inputs.data() + begin, length}, numbers(windows.back()));
+  }
+  return torch::stack(windows);
+}
+
+/// (B, T, V). Nothing from the native path with dropout, which it has in training alone, and that gives no logits.
+std::optional<torch::Tensor> logits_of(Passes& passes, const TokenBatch& batch, const DropoutState& dropout) {
+  const torch::NoGradGuard no_grad;
+  if (passes.path() != AttentionPath::native) {
+    const torch::Tensor ids = torch::tensor(batch.inputs, torch::kLong).view({batch.windows, batch.length});
+    return passes.model()->forward(ids, dropout);
+  }
+  if (dropout.p > 0.0) return std::nullopt;
+  return native_logits(passes.model(), batch);
+}
+
 /// Logits, loss and gradients for given weights and ids.
 NamedTensors pass(const Json& request) {
   const bool twice_as_exact = request.at("precision") == "double";
-  CharGPT model = model_of(request, twice_as_exact ? torch::kDouble : torch::kFloat);
-  const torch::Tensor logits = model->forward(ids_of(request.at("ids")), dropout_of(request));
-  const torch::Tensor loss = at::cross_entropy_loss(logits.flatten(0, 1), ids_of(request.at("targets")).flatten());
-  loss.backward();
-  NamedTensors tensors = {{"logits", logits}, {"loss", loss}};
-  add_parts(tensors, model->flat(), model->flat().gradients(), "gradient.");
+  Passes passes(model_of(request, twice_as_exact ? torch::kDouble : torch::kFloat));
+  passes.read_weights(true);
+  const TokenBatch batch = batch_of(request);
+  const DropoutState dropout = dropout_of(request);
+  const double loss = passes.accumulate_gradients(batch, dropout, 1.0);
+  NamedTensors tensors = {{"loss", torch::tensor(loss, torch::kDouble)}};
+  if (const auto logits = logits_of(passes, batch, dropout)) tensors.emplace_back("logits", *logits);
+  FlatParameters& flat = passes.model()->flat();
+  add_parts(tensors, flat, flat.gradients(), "gradient.");
   return tensors;
 }
 
@@ -132,8 +168,7 @@ NamedTensors adamw(const Json& request) {
   FlatParameters& flat = model->flat();
   AdamW optimizer(flat, config_of(request, "optimizer").optimizer);
   for (std::size_t i = 0; i < request.at("gradients").size(); ++i) {
-    const SafetensorsFile file(request.at("gradients").at(i).get<std::string>());
-    read_flat(file, flat, "", flat.gradients());
+    fill(flat, flat.gradients(), request.at("gradients").at(i).get<std::string>());
     optimizer.step(request.at("learning_rates").at(i).get<double>(), optimizer.gradient_norm());
   }
   NamedTensors tensors;

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -16,6 +18,7 @@ namespace chargpt {
 struct ProgramResult {
   int code = 0;  ///< exit code, or 128 + n when killed by signal n
   std::string out, err;
+  std::int64_t max_resident = 0;  ///< largest resident memory, in bytes
 };
 
 /// How a program is started besides its arguments.
@@ -89,7 +92,9 @@ inline ProgramResult run_program(const std::vector<std::string>& command, const 
   close(out.ends[0]);
   close(err.ends[0]);
   int status = 0;
-  waitpid(pid, &status, 0);
+  rusage usage{};
+  wait4(pid, &status, 0, &usage);
+  result.max_resident = 1024 * usage.ru_maxrss;
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
 }

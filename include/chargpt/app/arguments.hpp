@@ -18,8 +18,11 @@ struct Arguments {
   std::string resume;  ///< "auto" or a run folder; empty: not resumed
   std::string init;    ///< a model file; empty: new weights
   bool overwrite = false;
+  bool allow_data_change = false;
+  std::optional<double> max_seconds;
 
   std::string run, model, checkpoint;
+  std::string path;  ///< inspect: of a run, checkpoint or model file
   std::optional<std::string> prompt;
   std::string prompt_file;
   std::string data, split;
@@ -32,6 +35,7 @@ struct Arguments {
 int run_train(const Arguments& arguments);
 int run_sample(const Arguments& arguments);
 int run_eval(const Arguments& arguments);
+int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);

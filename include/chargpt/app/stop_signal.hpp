@@ -1,12 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <vector>
 
 namespace chargpt {
 
-/// From now on SIGINT, SIGTERM and (unless it was ignored at start) SIGHUP ask for a stop instead of killing: the
-/// number returned becomes that of the signal. A second one ends the process at once with 128 + n. SIGPIPE is ignored:
-/// a write says so.
-const std::atomic<int>& catch_stop_signals();
+/// From now on these signals ask for a stop instead of killing: the number returned becomes that of the first one that
+/// comes. A SIGINT after it ends the process at once with 130. SIGHUP stays ignored where it was ignored at start.
+/// SIGPIPE and SIGXFSZ (a file-size limit) are ignored: a write says so.
+const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals);
 
 }  // namespace chargpt

@@ -12,6 +12,12 @@
 
 namespace chargpt {
 
+// The files of a checkpoint besides its manifest, and what the optimizer's tensors are named before their parameters.
+inline constexpr const char* kModelFileName = "model.safetensors";
+inline constexpr const char* kOptimizerFileName = "optimizer.safetensors";
+inline constexpr const char* kFirstMoment = "first_moment.";
+inline constexpr const char* kSecondMoment = "second_moment.";
+
 /// What a checkpoint says of itself besides its tensors; manifest.json, version 1. The file's last member is the
 /// XXH3-128 of the text before it, so that no damage to the manifest itself passes.
 struct Manifest {
@@ -54,7 +60,8 @@ std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir);
 /// Reads a checkpoint's manifest and checks every file's size and checksum. Error(unusable_model) naming file and
 /// reason.
 Manifest verify_checkpoint(const std::string& checkpoint_dir);
-/// Removes all but the newest `keep` checkpoints and `best`; and our own temporary folders. Foreign files stay.
+/// Removes all checkpoints older than the newest `keep` sound ones, except `best`; and our own temporary folders. With
+/// fewer sound ones nothing is removed. Foreign files stay.
 void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best);
 
 /// The small file DIR/best. write: replaced atomically. read: nothing if there is none; Error(unusable_model) if it is

@@ -23,9 +23,10 @@ std::string_view name(SplitMethod value);
 enum class WindowOrder { random, shuffled };
 std::string_view name(WindowOrder value);
 
-/// One way of computing masked attention; all give the same numbers. `heads`: the lecture's modules, head by head;
-/// `fused`: one q, k, v product and one attention for all heads. `automatic` takes fused.
-enum class AttentionPath { automatic, heads, fused };
+/// One way of computing the network; all give the same numbers. `heads`: the lecture's modules, head by head; `fused`:
+/// modules with one q, k, v product and one attention for all heads; `native`: our own kernels, on a CPU only.
+/// `automatic` takes native on a CPU and fused elsewhere.
+enum class AttentionPath { automatic, heads, fused, native };
 std::string_view name(AttentionPath value);
 
 enum class DecayScope { all, matrices };
@@ -33,6 +34,11 @@ std::string_view name(DecayScope value);
 
 enum class ScheduleName { constant, cosine };
 std::string_view name(ScheduleName value);
+
+/// What happens at a loss or gradient that is not finite. `stop`: the run ends with exit code 76; `skip`: the step
+/// changes no weights and is marked in the metrics.
+enum class NonFinitePolicy { stop, skip };
+std::string_view name(NonFinitePolicy value);
 
 // In each section a key is a member and the row beside it in describe(): name, member, range, help. Adding a key is
 // adding those two lines; parsing, --set, the environment, messages, schema, README table and checkpoints follow.
@@ -75,6 +81,7 @@ struct TrainConfig {
   std::int64_t keep = 2;          ///< checkpoints kept besides the best
   std::int64_t log_every = 50;    ///< steps between progress lines where stderr is no terminal
   std::int64_t sample_every = 0;  ///< steps between samples, drawn with the `sample` section; 0: none
+  NonFinitePolicy on_nonfinite = NonFinitePolicy::stop;
 
   std::int64_t windows_per_pass() const { return micro_batch == 0 ? batch : micro_batch; }
   void describe(KeyList& keys);
@@ -108,7 +115,8 @@ struct ScheduleConfig {
 struct RunConfig {
   std::int64_t seed = 1;
   std::string device = "auto";
-  std::int64_t threads = 0;  ///< 0: as many as the process may use
+  std::int64_t threads = 0;                     ///< 0: as many as the process may use
+  std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
 
   void describe(KeyList& keys);
 };

@@ -38,7 +38,7 @@ WrittenFile write_safetensors(const std::string& path, const std::vector<TensorV
                               const std::map<std::string, std::string>& metadata);
 
 /// A file read whole and verified. Every fault is Error(unusable_model) naming path and reason: header length beyond
-/// the file or above 8 MiB, more than 200,000 entries and values in it (so that reading a file of any content takes at
+/// the file or above 8 MiB, more than 200,000 values in it (so that reading a file of any content takes at
 /// most its size + 64 MiB of memory), bad JSON, unknown dtype, negative or overflowing shapes, ranges that overlap,
 /// leave holes, or run backwards or beyond the file, duplicate names, a checksum that does not match. A missing file is
 /// Error(no_input).

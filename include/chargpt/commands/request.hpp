@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct Request {
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
   std::string init;                ///< train: weights that a run which starts at step 0 begins with; empty: new ones
   bool overwrite = false;          ///< train: replace the run in run_folder
+  bool allow_data_change = false;  ///< train: resume although the data is not the checkpoint's
+  std::optional<std::chrono::steady_clock::time_point> deadline;  ///< train: to have saved and stopped by
   std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides
 
   std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data

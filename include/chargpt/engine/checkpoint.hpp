@@ -19,13 +19,19 @@ struct RunProgress {
 };
 
 /// Writes the trainer's weights, moments and manifest as a checkpoint of its current step, then removes old ones
-/// (train.keep). Errors: io, cannot_create; older checkpoints are untouched then.
+/// (train.keep). Errors: io, cannot_create, and diverged where a weight or moment is not finite; older checkpoints are
+/// untouched then.
 void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress& progress);
 
+/// What may differ from the checkpoint's data on a resume.
+enum class DataChange { refused, allowed };
+
 /// Puts a fresh trainer into the state of the newest sound checkpoint. `warn` is told of every unsound one that is
-/// passed over. Nothing if the run has no checkpoint. Errors: unusable_model when there are checkpoints and none is
-/// sound; bad_data when vocabulary or data differ from the checkpoint's.
+/// passed over, and of data that differs where that is allowed. Nothing if the run has no checkpoint. Errors:
+/// unusable_model when there are checkpoints and none is sound; bad_data when vocabulary or data differ from the
+/// checkpoint's, usage when the model does.
 std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& trainer,
-                                              const std::function<void(const std::string&)>& warn);
+                                              const std::function<void(const std::string&)>& warn,
+                                              DataChange data_change = DataChange::refused);
 
 }  // namespace chargpt

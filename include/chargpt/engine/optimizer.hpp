@@ -24,7 +24,7 @@ class AdamW {
   const torch::Tensor& first_moment() const { return first_moment_; }    ///< (P), like the flat values
   const torch::Tensor& second_moment() const { return second_moment_; }  ///< (P)
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the moments
+  void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the moments, or without an update
 
  private:
   void update(std::int64_t begin, std::int64_t end, double learning_rate, double weight_decay);

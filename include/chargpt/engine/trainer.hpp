@@ -9,7 +9,7 @@
 #include "chargpt/base/corpus.hpp"
 #include "chargpt/base/windows.hpp"
 #include "chargpt/engine/optimizer.hpp"
-#include "chargpt/nn/char_gpt.hpp"
+#include "chargpt/engine/passes.hpp"
 
 namespace chargpt {
 
@@ -20,6 +20,7 @@ struct StepReport {
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  ///< before clipping
   double seconds = 0.0;
+  bool skipped = false;  ///< loss or gradient_norm is not finite, and no weight was changed
 };
 
 /// A model, its optimizer and its place in the data. Step s is a function of (config, corpus, weights before it, s):
@@ -30,22 +31,26 @@ class Trainer {
   Trainer(const Config& config, const Corpus& corpus, torch::Device device = torch::kCPU);
 
   /// One optimizer step. `stopped` is asked before each micro-batch; when it says true, nothing is changed and nothing
-  /// returned. Error(diverged) at a loss or gradient that is not finite; the weights stay as they were before the step.
+  /// returned. At a loss or gradient that is not finite the weights stay as they were: Error(diverged), or a skipped
+  /// step where train.on_nonfinite says so.
   std::optional<StepReport> step(const std::function<bool()>& stopped = {});
 
   std::int64_t steps_done() const { return optimizer_.steps(); }
   std::int64_t total_steps() const { return total_steps_; }
-  CharGPT& model() { return model_; }
+  CharGPT& model() { return passes_.model(); }
+  Passes& passes() { return passes_; }
   AdamW& optimizer() { return optimizer_; }
   const Config& config() const { return config_; }
   const Corpus& corpus() const { return corpus_; }
 
  private:
+  TokenBatch batch_of(std::span<const std::int64_t> windows) const;
+  void skip(const StepReport& report);
   double accumulate(std::span<const std::int64_t> windows, std::int64_t first_window);
 
   Config config_;
   const Corpus& corpus_;
-  CharGPT model_;
+  Passes passes_;
   AdamW optimizer_;
   WindowIndex index_;
   WindowSchedule schedule_;

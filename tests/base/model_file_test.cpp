@@ -1,0 +1,199 @@
+#include "chargpt/base/model_file.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "chargpt/base/config_loader.hpp"
+#include "chargpt/base/file.hpp"
+#include "support/damage.hpp"
+#include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
+
+namespace chargpt {
+namespace {
+
+const Tokenizer kTokenizer({U'a', U'b', U'"', U'😀'}, true);
+
+ModelConfig small_config() {
+  ModelConfig config;
+  config.layers = 2;
+  config.heads = 2;
+  config.width = 4;
+  config.context = 3;
+  config.dropout = 0.25;
+  return config;
+}
+
+/// A sound file's content, to be spoilt in one place.
+class ModelFileTest : public testing::Test {
+ protected:
+  ModelFileTest() { std::iota(values_.begin(), values_.end(), 0.5F); }
+
+  std::string sound() {
+    write_model_file(dir_ / "sound.safetensors", small_config(), kTokenizer, values_);
+    return dir_ / "sound.safetensors";
+  }
+
+  std::map<std::string, std::string> metadata() const {
+    Config config;
+    config.model = small_config();
+    return {{"format", "chargpt-model"},
+            {"version", "1"},
+            {"config", to_json_line(to_json(config).at("model"))},
+            {"vocabulary", to_json_line(kTokenizer.to_json())}};
+  }
+  std::vector<TensorView> views() const { return parameter_views(layout_, values_); }
+
+  std::string write(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& data) const {
+    write_safetensors(dir_ / "spoilt.safetensors", tensors, data);
+    return dir_ / "spoilt.safetensors";
+  }
+  std::string write_with(const std::string& key, const std::string& value) const {
+    auto data = metadata();
+    data[key] = value;
+    return write(views(), data);
+  }
+
+  /// Every fault has a short message on one line that names the file.
+  static void expect_refused(const std::string& path, const std::string& part) {
+    expect_error(ExitCode::unusable_model, {path, part}, [&] {
+      try {
+        const ModelFile file(path);
+        std::vector<float> values(static_cast<std::size_t>(file.layout().size()));
+        file.copy_values(values);
+      } catch (const Error& error) {
+        EXPECT_LT(std::strlen(error.what()), 600U) << error.what();
+        throw;
+      }
+    });
+  }
+
+  TempDir dir_;
+  ParameterLayout layout_{small_config(), kTokenizer.size()};
+  std::vector<float> values_ = std::vector<float>(static_cast<std::size_t>(layout_.size()));
+};
+
+TEST_F(ModelFileTest, GivesBackConfigVocabularyAndWeights) {
+  const ModelFile file(sound());
+  EXPECT_TRUE(file.verified());
+  EXPECT_EQ(file.config().layers, 2);
+  EXPECT_EQ(file.config().dropout, 0.25);
+  EXPECT_EQ(file.tokenizer(), kTokenizer);
+  std::vector<float> values(values_.size());
+  file.copy_values(values);
+  EXPECT_EQ(values, values_);
+}
+
+TEST_F(ModelFileTest, OfAnotherWriterIsReadInAnyOrder) {
+  auto tensors = views();
+  std::reverse(tensors.begin(), tensors.end());
+  std::vector<float> values(values_.size());
+  ModelFile(write(tensors, metadata())).copy_values(values);
+  EXPECT_EQ(values, values_);
+}
+
+TEST_F(ModelFileTest, HasAllTensorsAndNoOther) {
+  for (std::size_t i = 0; i < views().size(); ++i) {
+    auto tensors = views();
+    const std::string name = tensors[i].name;
+    tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    expect_refused(write(tensors, metadata()), "tensor " + name + " is missing");
+  }
+  auto tensors = views();
+  const float one = 1.0F;
+  tensors.push_back({"stranger", {1}, &one});
+  expect_refused(write(tensors, metadata()), "stranger");
+}
+
+TEST_F(ModelFileTest, HasTensorsOfTheirShapes) {
+  for (std::size_t i = 0; i < views().size(); ++i) {
+    auto tensors = views();
+    tensors[i].shape.push_back(1);
+    expect_refused(write(tensors, metadata()), "tensor " + tensors[i].name + " is F32 of shape");
+  }
+  auto tensors = views();
+  std::swap(tensors[0].shape[0], tensors[0].shape[1]);
+  expect_refused(write(tensors, metadata()), "token_emb.weight is F32 of shape [4, 5], wanted F32 of shape [5, 4]");
+}
+
+TEST_F(ModelFileTest, HasOnlyFiniteWeights) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()}) {
+    for (const auto& entry : layout_.entries()) {
+      const auto last = static_cast<std::size_t>(entry.offset + entry.count - 1);
+      const float before = std::exchange(values_[last], bad);
+      expect_refused(sound(), "tensor " + entry.name + " holds a value that is not finite");
+      values_[last] = before;
+    }
+  }
+}
+
+TEST_F(ModelFileTest, HasMetadataOfOurs) {
+  for (const std::string key : {"format", "version", "config", "vocabulary"}) {
+    auto data = metadata();
+    data.erase(key);
+    expect_refused(write(views(), data), "no \"" + key + "\" in its metadata");
+  }
+  expect_refused(write_with("format", "other"), "its format is \"other\", wanted \"chargpt-model\"");
+  expect_refused(write_with("format", std::string(1 << 20, 'x')), "its format is");
+  expect_refused(write_with("version", "2"), "its version is \"2\", this program reads \"1\"");
+}
+
+TEST_F(ModelFileTest, HasAConfigWithinItsRanges) {
+  expect_refused(write_with("config", "{"), "metadata \"config\"");
+  expect_refused(write_with("config", "[]"), "config");
+  expect_refused(write_with("config", R"({"layers": 0})"), "model.layers");
+  expect_refused(write_with("config", R"({"layers": 1e300})"), "model.layers");
+  expect_refused(write_with("config", R"({"width": 5, "heads": 2})"), "model.width");
+  expect_refused(write_with("config", R"({"strange": 1})"), "strange");
+  expect_refused(write_with("config", "{\"" + std::string(1 << 20, 'k') + "\": 1}"), "model");
+  expect_refused(write_with("config", std::string(100'000, '[')), "nested deeper");
+}
+
+TEST_F(ModelFileTest, ClaimsNoMoreThanItHolds) {
+  expect_refused(write_with("config", R"({"layers": 1024, "width": 65536, "context": 4096})"), "parameters");
+  expect_refused(write_with("config", R"({"layers": 1024, "width": 1, "heads": 1, "context": 16384})"), "tensor");
+}
+
+TEST_F(ModelFileTest, HasAVocabularyThatFitsItsWeights) {
+  expect_refused(write_with("vocabulary", "[\"a\", \"b\"]"), "token_emb.weight");
+  expect_refused(write_with("vocabulary", "[\"a\", \"a\"]"), "stands twice");
+  expect_refused(write_with("vocabulary", "[\"a\", \"ab\"]"), "2 characters");
+  expect_refused(write_with("vocabulary", "[\"a\", \"\"]"), "0 characters");
+  expect_refused(write_with("vocabulary", R"(["a", "\ud800"])"), "vocabulary");
+  expect_refused(write_with("vocabulary", "[\"" + std::string(1 << 20, 'a') + "\"]"), "1048576 characters");
+  expect_refused(write_with("vocabulary", "[[" + std::string(1000, '7') + "]]"), "vocabulary");
+  expect_refused(write_with("vocabulary", "{}"), "not an array of strings");
+  expect_refused(write_with("vocabulary", "[]"), "is empty");
+}
+
+TEST_F(ModelFileTest, IsRefusedWhenCutAtAnyLength) {
+  const std::string path = sound();
+  const auto size = std::filesystem::file_size(path);
+  for (auto length = size; length-- > 0;) {
+    std::filesystem::resize_file(path, length);
+    expect_refused(path, "");
+  }
+}
+
+TEST_F(ModelFileTest, IsRefusedWithAnyOfAThousandBitsFlipped) {
+  const std::string path = sound();
+  const std::string contents = read_file(path);
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const std::size_t bit = random() % (8 * contents.size());
+    SCOPED_TRACE(fmt::format("bit {}", bit));
+    std::string damaged = contents;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    expect_refused(dir_.write("damaged", damaged), "");
+  }
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,94 @@
+// N steps = k steps + resume + N - k steps, bit for bit in weights, moments, metrics and progress, whatever the config.
+
+#include "engine/run_support.hpp"
+
+namespace chargpt {
+namespace {
+
+/// What may be wrong with a resume, one thing in each config besides what tiny_config has.
+struct Variant {
+  const char* name;
+  void (*change)(Config&);
+};
+
+const std::vector<Variant> kVariants = {
+    {"as it is", [](Config&) {}},
+    {"four passes a step", [](Config& c) { c.train.micro_batch = c.train.batch / 4; }},
+    {"shuffled epochs, of which one ends in the middle",
+     [](Config& c) {
+       c.data.windows = WindowOrder::shuffled;
+       c.data.stride = 163;  // some two dozen windows: an epoch of six steps and a bit
+     }},
+    {"epochs instead of steps",
+     [](Config& c) {
+       c.data.windows = WindowOrder::shuffled;
+       c.data.stride = 163;
+       c.train.steps = 0;
+       c.train.epochs = 2;
+     }},
+    {"constant rate, default betas, no clipping, all decay",
+     [](Config& c) {
+       c.schedule = {};
+       c.optimizer = {};
+     }},
+    {"a large epsilon and decay",
+     [](Config& c) {
+       c.optimizer.epsilon = 1e-3;
+       c.optimizer.weight_decay = 0.5;
+     }},
+    {"warm-up as long as the run", [](Config& c) { c.schedule.warmup = 12; }},
+    {"a rate that ends above zero", [](Config& c) { c.schedule.min_learning_rate = 1e-3; }},
+    {"no validation", [](Config& c) { c.data.val_fraction = 0.0; }},
+    {"one checkpoint kept, saved at each step", [](Config& c) { c.train.keep = c.train.save_every = 1; }},
+    {"much dropout, head by head",
+     [](Config& c) {
+       c.model.dropout = 0.6;
+       c.model.attention = AttentionPath::heads;
+     }},
+};
+
+class Resume : public TrainingRunTest {};
+
+TEST_F(Resume, IsTheUninterruptedRunForEveryConfigAndStep) {
+  const Config base = config_;
+  for (std::size_t v = 0; v < kVariants.size(); ++v) {
+    config_ = base;
+    kVariants[v].change(config_);
+    corpus_ = load_corpus(config_);
+    const std::string folder = dir_ / std::to_string(v);
+    const Outcome straight = outcome(folder, run(folder));
+    const std::int64_t N = trainer_->total_steps();
+    ASSERT_GE(N, 8);
+    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, N / 2 - 1, N / 2, N / 2 + 1, N - 1, N}) {
+      SCOPED_TRACE(std::string(kVariants[v].name) + ", stopped after step " + std::to_string(k));
+      const std::string stopped = folder + "-" + std::to_string(k);
+      run(stopped, [&] { return trainer_->steps_done() >= k; });
+      EXPECT_EQ(trainer_->steps_done(), k);
+      expect_equal(outcome(stopped, run(stopped)), straight);
+    }
+  }
+}
+
+TEST_F(Resume, OfTwoFreshRunsOfOneSeedIsNotNeeded) {
+  expect_equal(outcome(dir_ / "a", run(dir_ / "a")), outcome(dir_ / "b", run(dir_ / "b")));
+}
+
+TEST_F(Resume, WithAnotherNumberOfThreadsIsStatedAndClose) {
+  const Outcome straight = outcome(dir_ / "straight", run(dir_ / "straight"));
+  run(dir_ / "r", [&] { return trainer_->steps_done() >= 2; });
+  const int threads = at::get_num_threads();
+  at::set_num_threads(threads == 1 ? 2 : 1);
+  Trainer trainer(config_, corpus_);
+  std::vector<std::string> warnings;
+  const RunPaths paths(dir_ / "r");
+  const auto progress =
+      restore_checkpoint(paths, trainer, [&](const std::string& message) { warnings.push_back(message); });
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("\"threads\":" + std::to_string(threads)), std::string::npos) << warnings[0];
+  const RunResult result = run_training(trainer, paths, *progress, {});
+  at::set_num_threads(threads);
+  EXPECT_NEAR(*result.last_loss, straight.records.back()["nats_per_char"].get<double>(), 1e-3);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <optional>
+
+#include "chargpt/base/file.hpp"
+#include "chargpt/engine/training_run.hpp"
+#include "engine/support.hpp"
+
+namespace chargpt {
+
+/// All that a run ends with.
+struct Outcome {
+  torch::Tensor weights, first_moment, second_moment;
+  std::vector<Json> records;  ///< without the times
+  RunProgress progress;
+};
+
+class TrainingRunTest : public testing::Test {
+ protected:
+  /// Runs in `folder` from its newest checkpoint, if any, until `stop_after` questions whether to stop.
+  RunResult run(const std::string& folder, int stop_after = -1) {
+    return run(folder, [stop_after, asked = 0]() mutable { return stop_after >= 0 && asked++ >= stop_after; });
+  }
+
+  /// The same until `stopped` says so.
+  RunResult run(const std::string& folder, const std::function<bool()>& stopped) {
+    const RunPaths paths(folder);
+    make_folders(paths.root);
+    trainer_.emplace(config_, corpus_);
+    const auto progress =
+        restore_checkpoint(paths, *trainer_, [](const std::string& message) { ADD_FAILURE() << message; });
+    RunEvents events;
+    events.stopped = stopped;
+    return run_training(*trainer_, paths, progress.value_or(RunProgress{}), events);
+  }
+
+  Outcome outcome(const std::string& folder, const RunResult& result) {
+    Outcome all{trainer_->model()->flat().values().clone(),
+                trainer_->optimizer().first_moment().clone(),
+                trainer_->optimizer().second_moment().clone(),
+                {},
+                result.progress};
+    const std::string text = read_file(RunPaths(folder).metrics());
+    for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+      Json record = parse_json(text.substr(begin, text.find('\n', begin) - begin), {"metrics"});
+      record.erase("seconds");
+      all.records.push_back(record);
+    }
+    return all;
+  }
+
+  static void expect_equal(const Outcome& a, const Outcome& b) {
+    EXPECT_TRUE(a.weights.equal(b.weights));
+    EXPECT_TRUE(a.first_moment.equal(b.first_moment));
+    EXPECT_TRUE(a.second_moment.equal(b.second_moment));
+    EXPECT_EQ(a.records, b.records);
+    EXPECT_EQ(a.progress.best_step, b.progress.best_step);
+    EXPECT_EQ(a.progress.best_loss, b.progress.best_loss);
+    EXPECT_EQ(a.progress.smoothed_loss, b.progress.smoothed_loss);
+  }
+
+  TempDir dir_;
+  Config config_ = [this] {
+    Config config = tiny_config(dir_);
+    config.train.sample_every = 4;
+    config.sample.length = 5;
+    return config;
+  }();
+  Corpus corpus_ = load_corpus(config_);
+  std::optional<Trainer> trainer_;
+};
+
+}  // namespace chargpt
