@@ -126,9 +126,9 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   Request request = make_request(Command::train, arguments, loaded.config);
   if (resume) request.notes = changes(stored, loaded, folder);
   require_data_file(loaded.config);
-  require_init_file(arguments.init);
   require_data_apart(loaded.config, RunPaths(folder));
   require_ours(RunPaths(folder));
+  require_init_file(arguments.init);
   request.run_folder = folder;
   request.resume = resume;
   request.init = arguments.init;

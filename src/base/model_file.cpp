@@ -24,7 +24,9 @@ constexpr const char* kVersion = "1";
 const std::string& metadata(const SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) {
-    refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt", key));
+    refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt (weights that "
+                                    "Python saved start a run by train --init)",
+                                    key));
   }
   return found->second;
 }
@@ -84,49 +86,15 @@ void require_fit(const SafetensorsFile& file, const TensorEntry& tensor, const P
                                   tensor.shape, entry.shape));
 }
 
-/// What Python calls a head's mask, if it registered it as a persistent buffer: "blocks.{i}.mha.heads.{h}.tril".
-bool is_mask_of_a_head(const std::string& name, const std::unordered_map<std::string, std::size_t>& places) {
-  constexpr std::string_view buffer = "tril";
-  if (!name.ends_with(".tril")) return false;
-  return places.contains(name.substr(0, name.size() - buffer.size()) + "query.weight");
-}
-
-void require_lower_triangle(const SafetensorsFile& file, const TensorEntry& tensor, std::int64_t context) {
-  const std::vector<std::int64_t> wanted{context, context};
-  bool right = tensor.dtype == "F32" && tensor.shape == wanted;
-  for (std::int64_t i = 0; right && i < context * context; ++i) {
-    float value;
-    std::memcpy(&value, file.bytes(tensor).data() + i * static_cast<std::int64_t>(sizeof(float)), sizeof(float));
-    right = value == (i % context <= i / context ? 1.0F : 0.0F);
-  }
-  if (right) return;
-  refuse(file.path(), fmt::format("tensor {} is {} of shape {}; wanted F32 of shape {} with ones on and below the "
-                                  "diagonal and zeros above, which is how this model masks",
-                                  tensor.name, tensor.dtype, tensor.shape, wanted));
-}
-
-[[noreturn]] void refuse_missing(const SafetensorsFile& file, const std::string& name) {
-  const bool tied = name == "lm.weight" && file.find("token_emb.weight") != nullptr;
-  refuse(file.path(),
-         fmt::format("tensor {} is missing{}", name,
-                     tied ? ": it looks as if the head were tied to token_emb.weight; a model here has a head of its "
-                            "own: save a copy of token_emb.weight as lm.weight, and lm.bias"
-                          : ""));
-}
-
 /// The layout's tensors in its order.
 std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, const ParameterLayout& layout,
-                                                const std::string& prefix) {
+                                                const std::string& prefix, const std::set<std::string>& besides) {
   std::unordered_map<std::string, std::size_t> places;
   for (const auto& entry : layout.entries()) places.emplace(prefix + entry.name, places.size());
   std::vector<const TensorEntry*> found(places.size(), nullptr);
   for (const TensorEntry& tensor : file.tensors()) {
-    if (!tensor.name.starts_with(prefix)) continue;
+    if (!tensor.name.starts_with(prefix) || besides.contains(tensor.name)) continue;
     const auto place = places.find(tensor.name);
-    if (is_mask_of_a_head(tensor.name, places)) {
-      require_lower_triangle(file, tensor, layout.context());
-      continue;
-    }
     if (place == places.end()) {
       refuse(file.path(), fmt::format("tensor {} does not belong to this model", shown(tensor.name)));
     }
@@ -136,7 +104,7 @@ std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, con
   const auto missing = std::find(found.begin(), found.end(), nullptr);
   if (missing != found.end()) {
     const auto place = static_cast<std::size_t>(missing - found.begin());
-    refuse_missing(file, prefix + layout.entries()[place].name);
+    refuse(file.path(), fmt::format("tensor {} is missing", prefix + layout.entries()[place].name));
   }
   return found;
 }
@@ -146,12 +114,12 @@ std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, con
 ModelFile::ModelFile(const std::string& path)
     : file_(path),
       config_(read_config(file_)),
-      tokenizer_(vocabulary_of(file_)),
+      tokenizer_(read_vocabulary(file_)),
       layout_(plausible_layout(file_, config_, tokenizer_.size())) {
-  find_parameters(file_, layout_, "");
+  find_parameters(file_, layout_, "", {});
 }
 
-Tokenizer vocabulary_of(const SafetensorsFile& file) {
+Tokenizer read_vocabulary(const SafetensorsFile& file) {
   return Tokenizer::from_json(metadata_json(file, "vocabulary"), file.path());
 }
 
@@ -178,8 +146,8 @@ std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span
 }
 
 void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix,
-                     std::span<float> values) {
-  const auto tensors = find_parameters(file, layout, prefix);
+                     std::span<float> values, const std::set<std::string>& besides) {
+  const auto tensors = find_parameters(file, layout, prefix, besides);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto bytes = file.bytes(*tensors[i]);
     const auto target =

@@ -9,7 +9,7 @@ namespace chargpt {
 
 std::string block_prefix(std::int64_t layer) { return "blocks." + std::to_string(layer) + "."; }
 
-ParameterLayout::ParameterLayout(const ModelConfig& config, std::int64_t vocabulary) : context_(config.context) {
+ParameterLayout::ParameterLayout(const ModelConfig& config, std::int64_t vocabulary) {
   const std::int64_t C = config.width;
   add("token_emb.weight", {vocabulary, C});
   add("pos_emb.weight", {config.context, C});

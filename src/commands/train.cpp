@@ -4,12 +4,12 @@
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/progress.hpp"
 #include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
-#include "chargpt/engine/initial_weights.hpp"
 #include "chargpt/engine/training_run.hpp"
 
 namespace chargpt {
@@ -32,13 +32,14 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
                corpus.val.ids.size());
 }
 
-/// A number of steps below those done is a mistake, most often one that was meant as steps to add.
-void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
-  if (trainer.steps_done() <= trainer.total_steps()) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{} has done {} steps, and the config asks for {} in all: set train.steps (or train.epochs) "
-                          "to what the run should have at its end, or start another run with another --out",
-                          paths.root, trainer.steps_done(), trainer.total_steps()));
+InitialWeights take_initial_weights(const std::string& file, Trainer& trainer) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor weights = trainer.model()->flat().values();
+  const torch::Tensor values = weights.cpu();
+  const InitialWeights initial =
+      load_initial_weights(file, trainer.config().model, trainer.corpus().tokenizer, numbers(values));
+  if (!values.is_same(weights)) weights.copy_(values);
+  return initial;
 }
 
 void describe(const InitialWeights& initial, const std::string& file) {
@@ -52,6 +53,15 @@ void describe(const InitialWeights& initial, const std::string& file) {
     spdlog::info("{} carries no vocabulary: its {} rows were taken as the data's characters in order", file,
                  initial.taken);
   }
+}
+
+/// A number of steps below those done is a mistake, most often one that was meant as steps to add.
+void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
+  if (trainer.steps_done() <= trainer.total_steps()) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} has done {} steps, and the config asks for {} in all: set train.steps (or train.epochs) "
+                          "to what the run should have at its end, or start another run with another --out",
+                          paths.root, trainer.steps_done(), trainer.total_steps()));
 }
 
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
@@ -139,7 +149,7 @@ int train_command(const Request& request) {
   const Corpus corpus = load_corpus(config);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
-  if (!request.init.empty()) initial = load_initial_weights(request.init, trainer.model(), corpus.tokenizer);
+  if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
   const RunProgress before = start(request, paths, trainer, initial);

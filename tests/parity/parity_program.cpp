@@ -63,32 +63,30 @@ DropoutState dropout_of(const Json& request) {
           request.at("step").get<std::int64_t>(), request.at("first_window").get<std::int64_t>()};
 }
 
-/// One tensor for each parameter, into a flat buffer of any precision.
-void read_parameters(const std::string& path, const FlatParameters& parameters, const torch::Tensor& flat) {
-  const SafetensorsFile file(path);
-  torch::Tensor staged = torch::empty({parameters.size()}, torch::kFloat);
-  copy_parameters(file, parameters.layout(), "", numbers(staged));
-  flat.detach().copy_(staged);
+/// Copies a file's tensors into one of the flat buffers.
+void fill(const FlatParameters& parameters, const torch::Tensor& flat, const std::string& path) {
+  const torch::Tensor values = torch::empty({parameters.size()});
+  copy_parameters(SafetensorsFile(path), parameters.layout(), "", numbers(values));
+  const torch::NoGradGuard no_grad;
+  flat.copy_(values);
 }
 
 CharGPT model_of(const Json& request, const torch::TensorOptions& options = torch::kFloat) {
   CharGPT model(config_of(request, "model").model, request.at("vocabulary").get<std::int64_t>(), options);
-  read_parameters(request.at("weights").get<std::string>(), model->flat(), model->flat().values());
+  fill(model->flat(), model->flat().values(), request.at("weights").get<std::string>());
   return model;
 }
 
-std::vector<std::int32_t> flattened(const Json& rows) {
-  std::vector<std::int32_t> ids;
-  for (const auto& row : rows) {
-    for (const auto& id : row) ids.push_back(id.get<std::int32_t>());
-  }
-  return ids;
-}
-
+/// The request's windows; its ids have one position more than goes in.
 TokenBatch batch_of(const Json& request) {
-  const Json& ids = request.at("ids");
-  return {static_cast<std::int64_t>(ids.size()), static_cast<std::int64_t>(ids.at(0).size()), flattened(ids),
-          flattened(request.at("targets"))};
+  TokenBatch batch;
+  for (const auto& row : request.at("ids").get<std::vector<std::vector<std::int32_t>>>()) {
+    ++batch.windows;
+    batch.length = static_cast<std::int64_t>(row.size()) - 1;
+    batch.inputs.insert(batch.inputs.end(), row.begin(), row.end() - 1);
+    batch.targets.insert(batch.targets.end(), row.begin() + 1, row.end());
+  }
+  return batch;
 }
 
 /// Weights as a seed initialises them.
@@ -106,10 +104,10 @@ NamedTensors pass(const Json& request) {
   Passes passes(model_of(request, twice_as_exact ? torch::kDouble : torch::kFloat));
   passes.read_weights(true);
   const TokenBatch batch = batch_of(request);
-  const torch::Tensor logits = passes.logits(batch, dropout_of(request));
-  const double loss = passes.accumulate_gradients(batch, dropout_of(request), 1.0);
-  NamedTensors tensors = {{"logits", logits}, {"loss", torch::tensor(loss, torch::kDouble)}};
-  const FlatParameters& flat = passes.model()->flat();
+  const DropoutState dropout = dropout_of(request);
+  const double loss = passes.accumulate_gradients(batch, dropout, 1.0);
+  NamedTensors tensors = {{"logits", passes.logits(batch, dropout)}, {"loss", torch::tensor(loss, torch::kDouble)}};
+  FlatParameters& flat = passes.model()->flat();
   add_parts(tensors, flat, flat.gradients(), "gradient.");
   return tensors;
 }
@@ -143,7 +141,7 @@ NamedTensors adamw(const Json& request) {
   FlatParameters& flat = model->flat();
   AdamW optimizer(flat, config_of(request, "optimizer").optimizer);
   for (std::size_t i = 0; i < request.at("gradients").size(); ++i) {
-    read_parameters(request.at("gradients").at(i).get<std::string>(), flat, flat.gradients());
+    fill(flat, flat.gradients(), request.at("gradients").at(i).get<std::string>());
     optimizer.step(request.at("learning_rates").at(i).get<double>(), optimizer.gradient_norm());
   }
   NamedTensors tensors;

@@ -22,11 +22,11 @@ class Pass(unittest.TestCase):
     def compare(self, sizes, windows, length, dropout=0.0):
         """Every path against the reference, in each precision that it has."""
         weights = some_weights(sizes)
-        ids, targets = some_ids(sizes, windows, length)
+        ids = some_ids(sizes, windows, length)
         masks = self.program.masks(sizes, dropout, windows, length, **PLACE) if dropout else None
-        wanted = reference_pass(sizes, weights, ids, targets, masks)
+        wanted = reference_pass(sizes, weights, ids, masks)
         request = {"vocabulary": sizes.vocabulary, "weights": self.program.file("weights.safetensors", weights),
-                   "ids": ids.tolist(), "targets": targets.tolist(), **PLACE}
+                   "ids": ids.tolist(), **PLACE}
         for path in self.paths:
             for precision, most in (("double", EXACT), ("float", SINGLE)):
                 if precision == "double" and path not in EXACT_PATHS:
@@ -52,12 +52,12 @@ class Pass(unittest.TestCase):
     def test_every_place_of_dropout_counts(self):
         """The comparison above would notice a place, or a layer, whose masks are not applied."""
         weights = some_weights(SMALL)
-        ids, targets = some_ids(SMALL, 2, SMALL.context)
+        ids = some_ids(SMALL, 2, SMALL.context)
         masks = self.program.masks(SMALL, DROPOUT, 2, **PLACE)
         self.assertEqual(set(masks), {f"{layer}.{place}" for layer in range(SMALL.layers) for place in PLACES})
-        wanted = reference_pass(SMALL, weights, ids, targets, masks)
+        wanted = reference_pass(SMALL, weights, ids, masks)
         for name, mask in masks.items():
-            without = reference_pass(SMALL, weights, ids, targets, masks | {name: torch.ones_like(mask)})
+            without = reference_pass(SMALL, weights, ids, masks | {name: torch.ones_like(mask)})
             self.assertGreater((without["logits"] - wanted["logits"]).abs().max(), 1e-2, name)
 
 

@@ -97,9 +97,8 @@ def some_weights(sizes, seed=1):
 
 
 def some_ids(sizes, windows, length, seed=2):
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(sizes.vocabulary, (windows, length + 1), generator=generator)
-    return ids[:, :-1], ids[:, 1:]
+    """(windows, length + 1): what goes in, and one position on what should come out."""
+    return torch.randint(sizes.vocabulary, (windows, length + 1), generator=torch.Generator().manual_seed(seed))
 
 
 def give_masks(model, masks):
@@ -111,18 +110,19 @@ def give_masks(model, masks):
         block.ff.dropout.multipliers = masks[f"{i}.feed_forward"]
 
 
-def loss_of(model, ids, targets):
-    logits = model(ids)
-    return logits, functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+def loss_of(model, ids):
+    """Logits of all positions but the last, and their mean loss."""
+    logits = model(ids[:, :-1])
+    return logits, functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
 
 
-def reference_pass(sizes, weights, ids, targets, masks=None):
+def reference_pass(sizes, weights, ids, masks=None):
     """Logits, loss and gradients of the reference in double precision, named as the parity program names them."""
     model = sizes.reference().double()
     model.load_state_dict(weights)
     if masks:
         give_masks(model, {name: mask.double() for name, mask in masks.items()})
-    logits, loss = loss_of(model, ids, targets)
+    logits, loss = loss_of(model, ids)
     loss.backward()
     gradients = {f"gradient.{name}": parameter.grad for name, parameter in model.named_parameters()}
     return {"logits": logits.detach(), "loss": loss.detach()} | gradients

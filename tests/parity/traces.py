@@ -54,7 +54,7 @@ def reference_losses(program, training, weights, batches):
         if training.dropout:
             give_masks(model, program.masks(training.sizes, training.dropout, training.batch, seed=SEED, step=step,
                                             first_window=0))
-        _, loss = loss_of(model, windows[:, :-1], windows[:, 1:])
+        _, loss = loss_of(model, windows)
         optimizer.zero_grad()
         loss.backward()
         if training.clip:

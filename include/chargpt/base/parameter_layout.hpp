@@ -28,7 +28,6 @@ class ParameterLayout {
   const std::vector<Entry>& entries() const { return entries_; }
   std::int64_t size() const { return size_; }                ///< elements of all parameters
   std::int64_t matrix_size() const { return matrix_size_; }  ///< elements of those of two dimensions
-  std::int64_t context() const { return context_; }
   /// Where the parameter of that name begins. The name must be one of the entries'.
   std::int64_t offset(std::string_view name) const;
 
@@ -38,7 +37,6 @@ class ParameterLayout {
   void add_block_vectors(const ModelConfig& config, const std::string& block);
 
   std::vector<Entry> entries_;
-  std::int64_t context_ = 0;
   std::int64_t size_ = 0;
   std::int64_t matrix_size_ = 0;
 };
