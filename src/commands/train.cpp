@@ -49,10 +49,12 @@ RunEvents make_events(const Request& request, Progress& progress, const RunPaths
   RunEvents events;
   events.stopped = [&request] { return request.stop_signal->load() != 0; };
   events.step = [&progress](const StepReport& report, double smoothed) { progress.step(report, smoothed); };
-  events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
+  events.evaluation = [&](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
-    spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
-                 evaluation.bits_per_char(), best ? ", the best so far" : "");
+    const bool estimate = request.config.eval.mode == EvalMode::random;
+    spdlog::info("step {}: validation loss {:.6f}{} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
+                 estimate ? fmt::format(" +- {:.6f}", evaluation.standard_error()) : "", evaluation.bits_per_char(),
+                 best ? ", the best so far" : "");
   };
   events.sample = [&progress](std::int64_t step, const std::string& text) {
     progress.clear();

@@ -35,6 +35,7 @@ class Trainer {
 
   std::int64_t steps_done() const { return optimizer_.steps(); }
   std::int64_t total_steps() const { return total_steps_; }
+  std::int64_t windows() const { return index_.size(); }  ///< training windows: one epoch
   CharGPT& model() { return model_; }
   AdamW& optimizer() { return optimizer_; }
   const Config& config() const { return config_; }
