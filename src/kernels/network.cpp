@@ -73,9 +73,10 @@ void Network::load(const float* values, bool training) {
   });
 }
 
-void Network::reserve(std::size_t sequences, std::int64_t length, bool training) {
-  const bool fits = !activations_.empty() && activations_[0]->T == index(length) &&
-                    activations_[0]->vector_gradients.empty() == !training;
+void Network::reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout) {
+  using Purpose = Activations::Purpose;
+  const Purpose purpose = dropout ? Purpose::training_with_dropout : training ? Purpose::training : Purpose::inference;
+  const bool fits = !activations_.empty() && activations_[0]->T == index(length) && activations_[0]->purpose == purpose;
   if (!fits) {
     activations_.clear();
     Scratch scratch;
@@ -84,7 +85,7 @@ void Network::reserve(std::size_t sequences, std::int64_t length, bool training)
     scratch_.assign(index(pool_.threads()), scratch);
   }
   while (activations_.size() < sequences) {
-    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, training));
+    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, purpose));
   }
 }
 
@@ -195,7 +196,7 @@ double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState
   const std::size_t bytes = Activations::training_bytes(config_, vocabulary_, batch.length);
   const std::size_t threads = index(pool_.threads());
   const std::size_t together = std::max(kActivationBytes / bytes / threads, std::size_t{1}) * threads;
-  reserve(std::min(together, index(batch.windows)), batch.length, true);
+  reserve(std::min(together, index(batch.windows)), batch.length, true, dropout.p > 0.0);
   const auto weight = static_cast<float>(share / static_cast<double>(batch.windows * batch.length));
   double nats = 0.0;
   for (std::int64_t first = 0; first < batch.windows; first += static_cast<std::int64_t>(together)) {
@@ -245,7 +246,7 @@ void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, 
 }
 
 std::vector<float> Network::losses(const TokenBatch& batch) {
-  reserve(index(pool_.threads()), batch.length, false);
+  reserve(index(pool_.threads()), batch.length, false, false);
   std::vector<float> losses(index(batch.windows * batch.length));
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
@@ -257,7 +258,7 @@ std::vector<float> Network::losses(const TokenBatch& batch) {
 }
 
 void Network::logits(const TokenBatch& batch, const DropoutState& dropout, std::span<float> logits) {
-  reserve(index(pool_.threads()), batch.length, dropout.p > 0.0);
+  reserve(index(pool_.threads()), batch.length, false, dropout.p > 0.0);
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
     forward(batch.inputs.data() + i * batch.length, dropout, dropout.first_window + i, a, scratch_[index(worker)]);

@@ -70,7 +70,7 @@ class Network {
 
   void add_product(const std::string& weights, const std::string& bias, std::int64_t outputs, std::int64_t inputs);
   const float* bias(const Product& product) const;
-  void reserve(std::size_t sequences, std::int64_t length, bool training);
+  void reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout);
   void normalise(std::size_t norm, Activations& a, float* y) const;
   void draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const;
   void forward_block(std::size_t layer, Activations& a, Scratch& scratch) const;
