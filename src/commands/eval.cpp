@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "chargpt/base/bootstrap.hpp"
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/ngram.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/table.hpp"
@@ -12,7 +13,6 @@
 #include "chargpt/commands/char_reports.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/eval_text.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/evaluator.hpp"
 #include "chargpt/engine/model_file.hpp"

@@ -7,12 +7,12 @@
 
 #include "chargpt/base/attention_svg.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/table.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
 #include "chargpt/commands/commands.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/explanation.hpp"
 #include "chargpt/engine/model_file.hpp"

@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "chargpt/commands/request.hpp"
-
 namespace chargpt {
+
+/// Where a command takes its model from.
+struct ModelChoice {
+  std::string folder;      ///< a run folder or a checkpoint folder; or empty:
+  std::string file;        ///< a model file
+  std::string checkpoint;  ///< "best", "last" or a step, within a run folder, for eval also "all"; empty: best, or last
+                           ///< without a best
+};
 
 /// A model file and what is known about where it came from.
 struct ChosenModel {

@@ -1,4 +1,4 @@
-#include "chargpt/commands/model_choice.hpp"
+#include "chargpt/base/model_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
