@@ -9,7 +9,6 @@
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/commands/commands.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/evaluator.hpp"
 #include "chargpt/engine/model_file.hpp"
@@ -85,10 +84,10 @@ std::string report(const Evaluation& e, const ScoredText& text, const std::strin
 
 int eval_command(const Request& request) {
   keep_freed_memory();
-  const ChosenModel chosen = choose_model(request.model);
+  const ChosenModel chosen = open_chosen_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
-  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
+  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file.path());
   const ScoredText text = text_to_score(request, chosen, loaded.tokenizer);
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
   const Evaluation evaluation =
@@ -98,8 +97,8 @@ int eval_command(const Request& request) {
     throw Error(ExitCode::bad_data,
                 fmt::format("{} has no character to score: each needs one before it", request.data_path));
   }
-  const std::string what = request.data_path.empty() ? fmt::format("{}, split {}", chosen.file, request.part)
-                                                     : fmt::format("{} on {}", chosen.file, request.data_path);
+  const std::string what = request.data_path.empty() ? fmt::format("{}, split {}", chosen.file.path(), request.part)
+                                                     : fmt::format("{} on {}", chosen.file.path(), request.data_path);
   write_output(report(evaluation, text, what, request.json, chosen.step));
   return 0;
 }

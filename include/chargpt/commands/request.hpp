@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/model_choice.hpp"
 
 namespace chargpt {
 
@@ -16,17 +17,10 @@ namespace chargpt {
 
 enum class Command { train, sample, eval, bench };
 
-/// Where sample and eval take their model from.
-struct ModelChoice {
-  std::string folder;      ///< a run folder or a checkpoint folder; or empty:
-  std::string file;        ///< a model file
-  std::string checkpoint;  ///< "best", "last" or a step, within a run folder; empty: best, or last without a best
-};
-
 struct Request {
   Command command = Command::train;
   Config config;
-  ModelChoice model;
+  ModelChoice model;  ///< sample, eval
 
   std::string run_folder;          ///< train: where to write; locked by the caller
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint

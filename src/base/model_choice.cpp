@@ -1,4 +1,4 @@
-#include "chargpt/commands/model_choice.hpp"
+#include "chargpt/base/model_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,15 +40,20 @@ std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
   return step;
 }
 
-}  // namespace
+/// Where the model that is meant lies at this moment.
+struct Place {
+  std::string path;
+  std::string run_folder;
+  std::optional<std::int64_t> step;
+};
 
-ChosenModel choose_model(const ModelChoice& choice) {
+Place find_model(const ModelChoice& choice) {
   namespace fs = std::filesystem;
   if (!choice.file.empty()) return {choice.file, "", std::nullopt};
   const std::string& folder = choice.folder;
   if (fs::exists(folder + "/manifest.json")) {
     const Manifest manifest = verify_checkpoint(folder);
-    return {folder + "/model.safetensors", fs::path(folder).parent_path().parent_path().string(), manifest.step};
+    return {folder + "/" + kModelFileName, fs::path(folder).parent_path().parent_path().string(), manifest.step};
   }
   if (!is_run_folder(folder)) {
     throw Error(ExitCode::no_input,
@@ -56,7 +61,21 @@ ChosenModel choose_model(const ModelChoice& choice) {
   }
   const RunPaths paths(folder);
   const std::int64_t step = choose_step(paths, choice.checkpoint);
-  return {paths.checkpoint(step) + "/model.safetensors", folder, step};
+  return {paths.checkpoint(step) + "/" + kModelFileName, folder, step};
+}
+
+}  // namespace
+
+ChosenModel open_chosen_model(const ModelChoice& choice) {
+  constexpr int kAttempts = 20;  // a training may remove the checkpoint between the choice and the reading
+  for (int attempt = 1;; ++attempt) {
+    try {
+      Place place = find_model(choice);
+      return {ModelFile(place.path), std::move(place.run_folder), place.step};
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::no_input || attempt == kAttempts) throw;
+    }
+  }
 }
 
 }  // namespace chargpt
