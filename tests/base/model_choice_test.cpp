@@ -30,7 +30,7 @@ class ModelChoiceTest : public testing::Test {
     const ChosenModel chosen = open_chosen_model(choice);
     std::vector<float> values(static_cast<std::size_t>(chosen.file.layout().size()));
     chosen.file.copy_values(values);
-    if (chosen.step) EXPECT_EQ(*chosen.step, static_cast<std::int64_t>(values[0]));
+    EXPECT_EQ(chosen.step.value_or(static_cast<std::int64_t>(values[0])), static_cast<std::int64_t>(values[0]));
     return values[0];
   }
 
