@@ -69,7 +69,7 @@ TEST_F(Resume, IsTheUninterruptedRunForEveryConfigAndStep) {
   }
 }
 
-TEST_F(Resume, OfTwoFreshRunsOfOneSeedIsNotNeeded) {
+TEST_F(Resume, ComparesWithARunThatIsTheSameEachTime) {
   expect_equal(outcome(dir_ / "a", run(dir_ / "a")), outcome(dir_ / "b", run(dir_ / "b")));
 }
 
