@@ -20,6 +20,7 @@ verb_build() {
 
 verb_test() {
   setup_for_tests
+  setup_reference
   build_preset dev
   local leave_out='^(root|soak)$'
   ((!all)) || leave_out='^soak$'

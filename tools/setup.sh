@@ -3,7 +3,7 @@
 
 readonly torch_version=2.15.0
 readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev libspdlog-dev libfmt-dev
-  nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev)
+  nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev)
 readonly test_packages=(libgtest-dev libbenchmark-dev)
 readonly lint_packages=(clang-format clang-tidy)
 
@@ -64,15 +64,19 @@ ensure_venv() {
   } 9>"$folder.lock" || die 1 "could not fill $folder; run the same command again when the cause above is gone"
 }
 
-# install_torch FOLDER: without a GPU only what libtorch_cpu.so is linked to.
+# Where the pinned LibTorch lies, in a Python environment that clones share.
+torch_folder() { echo "$cache/python-$(python_version)-torch-$torch_version"; }
+
+# install_torch FOLDER: without a GPU only what libtorch_cpu.so is linked to, in the versions that torch itself asks for,
+# so that completing the copy for Python replaces nothing.
 install_torch() {
   if have_nvidia_gpu; then
-    say "Installing LibTorch $torch_version with CUDA: 4.8 GB in $1, most of it to download"
-    ensure_venv "$1" .complete-full 8 "torch==$torch_version"
+    say "Installing LibTorch $torch_version with CUDA: 5.7 GB in $1, half of it to download"
+    ensure_venv "$1" .complete-full 9 "torch==$torch_version"
   elif [[ ! -e $1/.complete-lean ]]; then
     say "Installing LibTorch $torch_version: 550 MB to download, 1.3 GB in $1"
     ensure_venv "$1" .complete-lean 3 --no-deps "torch==$torch_version" \
-      'nvidia-cuda-runtime>=13,<14' 'nvidia-cuda-cupti>=13,<14'
+      'nvidia-cuda-runtime==13.2.86.*' 'nvidia-cuda-cupti==13.2.86.*'
   fi
 }
 
@@ -83,10 +87,26 @@ setup_torch() {
     return
   fi
   local folder
-  folder=$cache/python-$(python_version)-torch-$torch_version
+  folder=$(torch_folder)
   [[ -e $folder/.complete-full ]] || install_torch "$folder"
+  link_python "$folder"
+}
+
+link_python() {
   mkdir -p .deps
-  [[ $(readlink .deps/python) == "$folder" ]] || ln -sfn "$folder" .deps/python
+  [[ $(readlink .deps/python) == "$1" ]] || ln -sfn "$1" .deps/python
+}
+
+# What the parity tests compare with: the same copy of torch, completed so that Python can import it. pip fetches all
+# before it installs anything; interrupted, it leaves what building needs as it was.
+setup_reference() {
+  local folder
+  folder=$(torch_folder)
+  if [[ ! -e $folder/.complete-reference ]]; then
+    say "Completing torch $torch_version for Python, which the parity tests compare with: up to 2.5 GB to download, 5.8 GB in all in $folder"
+    ensure_venv "$folder" .complete-reference 7 "torch==$torch_version" 'safetensors>=0.5' 'numpy>=2'
+  fi
+  link_python "$folder"
 }
 
 setup_for_build() {

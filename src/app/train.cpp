@@ -26,6 +26,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "train.steps",
                                    "train.epochs",
                                    "train.micro_batch",
+                                   "train.eval_first",
                                    "train.eval_every",
                                    "train.save_every",
                                    "train.keep",
@@ -77,6 +78,10 @@ void require_data_file(const Config& config) {
   }
 }
 
+void require_init_file(const std::string& path) {
+  if (!path.empty() && !fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("--init {}: no such file", path));
+}
+
 /// The folder to write is new, empty, a run, or one that died at birth (a lock and no config).
 void require_ours(const RunPaths& paths) {
   const std::string& folder = paths.root;
@@ -124,8 +129,10 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   require_data_file(loaded.config);
   require_data_apart(loaded.config, RunPaths(folder));
   require_ours(RunPaths(folder));
+  require_init_file(arguments.init);
   request.run_folder = folder;
   request.resume = resume;
+  request.init = arguments.init;
   request.overwrite = arguments.overwrite;
   request.allow_data_change = arguments.allow_data_change;
   return request;
@@ -167,6 +174,11 @@ int run_train(const Arguments& arguments) {
   }
   if (!arguments.resume.empty() && arguments.overwrite) {
     throw Error(ExitCode::usage, "--resume continues a run, --overwrite replaces it: give one of them");
+  }
+  if (resume_named && !arguments.init.empty()) {
+    throw Error(ExitCode::usage,
+                "--init starts a new run from a file's weights, --resume DIR continues a run with its own: give one of "
+                "them");
   }
   if (!resume_named && arguments.out.empty())
     throw Error(ExitCode::usage, "where to write? Give --out DIR, such as runs/first");

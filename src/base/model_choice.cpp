@@ -20,11 +20,23 @@ std::int64_t parse_step(const std::string& text) {
               fmt::format("--checkpoint: got \"{}\", wanted best, last or the number of a step", text));
 }
 
-std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
-  const auto steps = list_checkpoints(paths.checkpoints());
-  if (steps.empty()) {
-    throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
+/// The steps of a run's checkpoints, at least one.
+std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
+  if (!is_run_folder(paths.root)) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", paths.root));
   }
+  auto steps = list_checkpoints(paths.checkpoints());
+  if (!steps.empty()) return steps;
+  throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
+}
+
+ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step) {
+  return {paths.checkpoint(step) + "/" + kModelFileName, paths.root, step};
+}
+
+std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
+  const auto steps = checkpoint_steps(paths);
   const auto best = read_best(paths.checkpoints());
   if (wanted.empty()) return best.value_or(steps.back());
   if (wanted == "last") return steps.back();
@@ -40,14 +52,9 @@ std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
   return step;
 }
 
-/// Where the model that is meant lies at this moment.
-struct Place {
-  std::string path;
-  std::string run_folder;
-  std::optional<std::int64_t> step;
-};
+}  // namespace
 
-Place find_model(const ModelChoice& choice) {
+ChosenModel choose_model(const ModelChoice& choice) {
   namespace fs = std::filesystem;
   if (!choice.file.empty()) return {choice.file, "", std::nullopt};
   const std::string& folder = choice.folder;
@@ -55,23 +62,25 @@ Place find_model(const ModelChoice& choice) {
     const Manifest manifest = verify_checkpoint(folder);
     return {folder + "/" + kModelFileName, fs::path(folder).parent_path().parent_path().string(), manifest.step};
   }
-  if (!is_run_folder(folder)) {
-    throw Error(ExitCode::no_input,
-                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", folder));
-  }
   const RunPaths paths(folder);
-  const std::int64_t step = choose_step(paths, choice.checkpoint);
-  return {paths.checkpoint(step) + "/" + kModelFileName, folder, step};
+  return checkpoint_model(paths, choose_step(paths, choice.checkpoint));
 }
 
-}  // namespace
+std::vector<ChosenModel> choose_models(const ModelChoice& choice) {
+  if (choice.checkpoint != "all") return {choose_model(choice)};
+  const RunPaths paths(choice.folder);
+  std::vector<ChosenModel> models;
+  for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step));
+  return models;
+}
 
-ChosenModel open_chosen_model(const ModelChoice& choice) {
-  constexpr int kAttempts = 20;  // a training may remove the checkpoint between the choice and the reading
+OpenedModel open_model(const ModelChoice& choice) {
+  constexpr int kAttempts = 20;  // a checkpoint may be removed between the choice and the reading
   for (int attempt = 1;; ++attempt) {
     try {
-      Place place = find_model(choice);
-      return {ModelFile(place.path), std::move(place.run_folder), place.step};
+      ChosenModel chosen = choose_model(choice);
+      ModelFile file(chosen.file);
+      return {std::move(chosen), std::move(file)};
     } catch (const Error& error) {
       if (error.code() != ExitCode::no_input || attempt == kAttempts) throw;
     }

@@ -24,7 +24,9 @@ constexpr const char* kVersion = "1";
 const std::string& metadata(const SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) {
-    refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt", key));
+    refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt (weights that "
+                                    "Python saved start a run by train --init)",
+                                    key));
   }
   return found->second;
 }
@@ -86,12 +88,12 @@ void require_fit(const SafetensorsFile& file, const TensorEntry& tensor, const P
 
 /// The layout's tensors in its order.
 std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, const ParameterLayout& layout,
-                                                const std::string& prefix) {
+                                                const std::string& prefix, const std::set<std::string>& besides) {
   std::unordered_map<std::string, std::size_t> places;
   for (const auto& entry : layout.entries()) places.emplace(prefix + entry.name, places.size());
   std::vector<const TensorEntry*> found(places.size(), nullptr);
   for (const TensorEntry& tensor : file.tensors()) {
-    if (!tensor.name.starts_with(prefix)) continue;
+    if (!tensor.name.starts_with(prefix) || besides.contains(tensor.name)) continue;
     const auto place = places.find(tensor.name);
     if (place == places.end()) {
       refuse(file.path(), fmt::format("tensor {} does not belong to this model", shown(tensor.name)));
@@ -112,9 +114,13 @@ std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, con
 ModelFile::ModelFile(const std::string& path)
     : file_(path),
       config_(read_config(file_)),
-      tokenizer_(Tokenizer::from_json(metadata_json(file_, "vocabulary"), path)),
+      tokenizer_(read_vocabulary(file_)),
       layout_(plausible_layout(file_, config_, tokenizer_.size())) {
-  find_parameters(file_, layout_, "");
+  find_parameters(file_, layout_, "", {});
+}
+
+Tokenizer read_vocabulary(const SafetensorsFile& file) {
+  return Tokenizer::from_json(metadata_json(file, "vocabulary"), file.path());
 }
 
 void ModelFile::copy_values(std::span<float> values) const { copy_parameters(file_, layout_, "", values); }
@@ -140,8 +146,8 @@ std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span
 }
 
 void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix,
-                     std::span<float> values) {
-  const auto tensors = find_parameters(file, layout, prefix);
+                     std::span<float> values, const std::set<std::string>& besides) {
+  const auto tensors = find_parameters(file, layout, prefix, besides);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto bytes = file.bytes(*tensors[i]);
     const auto target =

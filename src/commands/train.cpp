@@ -4,11 +4,13 @@
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/progress.hpp"
 #include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/engine/model_file.hpp"
 #include "chargpt/engine/training_run.hpp"
 
 namespace chargpt {
@@ -31,6 +33,29 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
                corpus.val.ids.size());
 }
 
+InitialWeights take_initial_weights(const std::string& file, Trainer& trainer) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor weights = trainer.model()->flat().values();
+  const torch::Tensor values = weights.cpu();
+  const InitialWeights initial =
+      load_initial_weights(file, trainer.config().model, trainer.corpus().tokenizer, numbers(values));
+  if (!values.is_same(weights)) weights.copy_(values);
+  return initial;
+}
+
+void describe(const InitialWeights& initial, const std::string& file) {
+  if (!initial.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", file);
+  if (initial.has_vocabulary) {
+    spdlog::info(
+        "rows of token_emb and lm matched by character: {} are the file's, {} new characters start fresh, {} "
+        "of the file's are not in the data",
+        initial.taken, initial.fresh, initial.left_out);
+  } else {
+    spdlog::info("{} carries no vocabulary: its {} rows were taken as the data's characters in order", file,
+                 initial.taken);
+  }
+}
+
 /// A number of steps below those done is a mistake, most often one that was meant as steps to add.
 void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
   if (trainer.steps_done() <= trainer.total_steps()) return;
@@ -41,7 +66,8 @@ void require_steps_left(const Trainer& trainer, const RunPaths& paths) {
 }
 
 /// Continues from a checkpoint if that is asked for and there is one; else the run begins at step 0.
-RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer) {
+RunProgress start(const Request& request, const RunPaths& paths, Trainer& trainer,
+                  const std::optional<InitialWeights>& initial) {
   const auto warn = [](const std::string& message) { spdlog::warn("warning: {}", message); };
   const DataChange data_change = request.allow_data_change ? DataChange::allowed : DataChange::refused;
   const auto restored = request.resume ? restore_checkpoint(paths, trainer, warn, data_change) : std::nullopt;
@@ -49,6 +75,11 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   if (restored) {
     spdlog::info("resuming {} at step {} of {}: weights, optimizer and place in the data from {}", paths.root,
                  trainer.steps_done(), trainer.total_steps(), paths.checkpoint(trainer.steps_done()));
+  } else if (initial) {
+    spdlog::info("starting {} at step 0 of {} with the weights of {} and a fresh optimizer", paths.root,
+                 trainer.total_steps(), request.init);
+    describe(*initial, request.init);
+    save_checkpoint(paths, trainer, {});  // a resume from before the first save must not begin with other weights
   } else {
     spdlog::info("starting {} at step 0 of {} with new weights (seed {})", paths.root, trainer.total_steps(),
                  trainer.config().run.seed);
@@ -57,7 +88,7 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   return restored.value_or(RunProgress{});
 }
 
-RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
+RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
   events.stopped = [&stop_rule] { return stop_rule.stopped(); };
   events.step = [&progress](const StepReport& report, double smoothed) {
@@ -67,10 +98,12 @@ RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& p
     spdlog::warn("warning: step {} was skipped: loss {}, gradient norm {}, learning rate {}", report.step, report.loss,
                  report.gradient_norm, report.learning_rate);
   };
-  events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
+  events.evaluation = [&config, &progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
-    spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
-                 evaluation.bits_per_char(), best ? ", the best so far" : "");
+    const bool estimate = config.eval.mode == EvalMode::random;
+    spdlog::info("step {}: validation loss {:.6f}{} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
+                 estimate ? fmt::format(" +- {:.6f}", evaluation.standard_error()) : "", evaluation.bits_per_char(),
+                 best ? ", the best so far" : "");
   };
   events.sample = [&progress](std::int64_t step, const std::string& text) {
     progress.clear();
@@ -118,16 +151,19 @@ int train_command(const Request& request) {
   const ChosenDevice device = choose_device(config.run.device);
   const Corpus corpus = load_corpus(config);
   Trainer trainer(config, corpus, device.device);
+  std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
+  if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
-  const RunProgress before = start(request, paths, trainer);
+  const RunProgress before = start(request, paths, trainer, initial);
   write_file_atomically(paths.config(), to_json(config).dump(2) + "\n");
   describe(trainer, device, threads);
 
   Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
                      request.color && request.verbosity >= 0, request.verbosity < 0});
   StopRule stop_rule(*request.stop_signal, request.deadline);
-  const RunResult result = run_training(trainer, paths, before, make_events(stop_rule, progress, paths));
+  const RunResult result =
+      run_training(trainer, paths, before, make_events(request.config, stop_rule, progress, paths));
   const int stop_signal = request.stop_signal->load();
   progress.clear();
   report(result, paths, progress);

@@ -23,37 +23,37 @@ CharGPT seeded_model(const Config& config, const Corpus& corpus, torch::Device d
 Trainer::Trainer(const Config& config, const Corpus& corpus, torch::Device device)
     : config_(config),
       corpus_(corpus),
-      model_(seeded_model(config, corpus, device)),
-      optimizer_(model_->flat(), config.optimizer),
+      passes_(seeded_model(config, corpus, device)),
+      optimizer_(model()->flat(), config.optimizer),
       index_(corpus.train, config.model.context, config.data.stride),
       schedule_(index_.size(), config.data.windows, config.train.batch, static_cast<std::uint64_t>(config.run.seed)),
       total_steps_(chargpt::total_steps(config.train, index_.size())) {}
 
-double Trainer::accumulate(std::span<const std::int64_t> windows, std::int64_t first_window) {
-  const auto B = static_cast<std::int64_t>(windows.size());
-  const std::int64_t T = config_.model.context;
-  torch::Tensor inputs = torch::empty({B, T}, torch::kLong);
-  torch::Tensor targets = torch::empty({B, T}, torch::kLong);
-  for (std::int64_t b = 0; b < B; ++b) {
-    const std::int32_t* ids = corpus_.train.ids.data() + index_.offset(windows[static_cast<std::size_t>(b)]);
-    std::copy_n(ids, T, inputs.data_ptr<std::int64_t>() + b * T);
-    std::copy_n(ids + 1, T, targets.data_ptr<std::int64_t>() + b * T);
+TokenBatch Trainer::batch_of(std::span<const std::int64_t> windows) const {
+  TokenBatch batch;
+  batch.windows = static_cast<std::int64_t>(windows.size());
+  batch.length = config_.model.context;
+  for (const std::int64_t window : windows) {
+    const std::int32_t* ids = corpus_.train.ids.data() + index_.offset(window);
+    batch.inputs.insert(batch.inputs.end(), ids, ids + batch.length);
+    batch.targets.insert(batch.targets.end(), ids + 1, ids + 1 + batch.length);
   }
+  return batch;
+}
+
+double Trainer::accumulate(std::span<const std::int64_t> windows, std::int64_t first_window) {
   const DropoutState dropout{config_.model.dropout, static_cast<std::uint64_t>(config_.run.seed), steps_done(),
                              first_window};
-  const torch::Tensor logits = model_->forward(inputs.to(model_->device()), dropout);  // (B, T, V)
-  const double share = static_cast<double>(B) / static_cast<double>(config_.train.batch);
-  const torch::Tensor loss =
-      at::cross_entropy_loss(logits.flatten(0, 1), targets.to(model_->device()).flatten()) * share;
-  loss.backward();
-  return loss.item<double>();
+  const double share = static_cast<double>(windows.size()) / static_cast<double>(config_.train.batch);
+  return passes_.accumulate_gradients(batch_of(windows), dropout, share);
 }
 
 std::optional<StepReport> Trainer::step(const std::function<bool()>& stopped) {
   const auto start = std::chrono::steady_clock::now();
   const auto windows = schedule_.windows(steps_done());
   const auto per_pass = static_cast<std::size_t>(config_.train.windows_per_pass());
-  model_->flat().zero_gradients();
+  model()->flat().zero_gradients();
+  passes_.read_weights(true);
   StepReport report;
   for (std::size_t first = 0; first < windows.size(); first += per_pass) {
     if (stopped && stopped()) return std::nullopt;

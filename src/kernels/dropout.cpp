@@ -14,20 +14,21 @@ namespace chargpt {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The multipliers of one group of 64 columns.
+/// The keep bits of one group of 64 columns.
 #if HWY_TARGET == HWY_SCALAR
-void dropout_group(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
+std::uint64_t group_bits(const DropoutMask& mask, std::uint32_t row, std::uint32_t group) {
   const std::uint32_t threshold = mask.threshold();
-  const float scale = mask.scale();
+  std::uint64_t kept = 0;
   for (std::uint32_t lane = 0; lane < 8; ++lane) {
     const auto words =
         philox({8 * group + lane, row, mask.step, static_cast<std::uint32_t>(Purpose::dropout) | mask.site << 8U},
                philox_key(mask.seed));
     for (std::size_t half = 0; half < 8; ++half) {
       const std::uint32_t bits = words[half / 2] >> (half % 2 == 0 ? 0U : 16U) & 0xFFFFU;
-      out[8 * half + lane] = bits < threshold ? 0.0F : scale;
+      if (bits >= threshold) kept |= std::uint64_t{1} << (8 * half + lane);
     }
   }
+  return kept;
 }
 #else
 using D = hn::CappedTag<std::uint32_t, 8>;
@@ -43,14 +44,13 @@ HWY_INLINE void wide_mul(V a, V multiplier, V& high, V& low) {
   high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
 }
 
-void dropout_group(const DropoutMask& mask, std::uint32_t row, std::uint32_t group, float* HWY_RESTRICT out) {
+std::uint64_t group_bits(const DropoutMask& mask, std::uint32_t row, std::uint32_t group) {
   const D d;
-  const hn::RebindToFloat<D> df;
   const auto threshold = hn::Set(d, mask.threshold());
-  const auto scale = hn::Set(df, mask.scale());
   const auto low_half = hn::Set(d, 0xFFFFU);
   const V m0 = hn::Set(d, 0xD2511F53U);
   const V m1 = hn::Set(d, 0xCD9E8D57U);
+  std::uint64_t kept = 0;
   for (std::uint32_t lane = 0; lane < 8; lane += static_cast<std::uint32_t>(hn::Lanes(d))) {
     V c0 = hn::Iota(d, 8 * group + lane);
     V c1 = hn::Set(d, row);
@@ -71,21 +71,30 @@ void dropout_group(const DropoutMask& mask, std::uint32_t row, std::uint32_t gro
     const V words[4] = {c0, c1, c2, c3};
     for (std::size_t half = 0; half < 8; ++half) {
       const V bits = half % 2 == 0 ? hn::And(words[half / 2], low_half) : hn::ShiftRight<16>(words[half / 2]);
-      // Both sides are below 2^16, so that the signed comparison of the oldest targets is right as well.
-      const auto dropped = hn::RebindMask(df, hn::Lt(bits, threshold));
-      hn::StoreU(hn::IfThenZeroElse(dropped, scale), df, out + 8 * half + lane);
+      std::uint8_t lanes = 0;
+      hn::StoreMaskBits(d, hn::Not(hn::Lt(bits, threshold)), &lanes);
+      kept |= std::uint64_t{lanes} << (8 * half + lane);
     }
   }
+  return kept;
 }
 #endif
 
+void keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words) {
+  for (std::size_t group = 0; 64 * group < columns; ++group) {
+    const std::uint64_t bits = group_bits(mask, row, static_cast<std::uint32_t>(group));
+    words[2 * group] = static_cast<std::uint32_t>(bits);
+    words[2 * group + 1] = static_cast<std::uint32_t>(bits >> 32U);
+  }
+}
+
 template <class T>
 void any_dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const T* in, T* out) {
-  float group[64];
+  const auto scale = static_cast<T>(mask.scale());
   for (std::size_t begin = 0; begin < columns; begin += 64) {
-    dropout_group(mask, row, static_cast<std::uint32_t>(begin / 64), group);
+    const std::uint64_t kept = group_bits(mask, row, static_cast<std::uint32_t>(begin / 64));
     const std::size_t count = std::min<std::size_t>(64, columns - begin);
-    for (std::size_t i = 0; i < count; ++i) out[begin + i] = in[begin + i] * static_cast<T>(group[i]);
+    for (std::size_t i = 0; i < count; ++i) out[begin + i] = in[begin + i] * ((kept >> i & 1U) != 0 ? scale : T{0});
   }
 }
 
@@ -105,8 +114,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace chargpt {
 
+DropoutMask DropoutState::mask(std::int64_t layer, DropoutPlace place) const {
+  return {p, seed, static_cast<std::uint32_t>(step),
+          static_cast<std::uint32_t>(3 * layer) + static_cast<std::uint32_t>(place)};
+}
+
+HWY_EXPORT(keep_bits);
 HWY_EXPORT(dropout_row_float);
 HWY_EXPORT(dropout_row_double);
+
+void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words) {
+  HWY_DYNAMIC_DISPATCH(keep_bits)(mask, row, columns, words);
+}
 
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out) {
   HWY_DYNAMIC_DISPATCH(dropout_row_float)(mask, row, columns, in, out);

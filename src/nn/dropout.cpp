@@ -83,11 +83,6 @@ class DropoutFunction : public torch::autograd::Function<DropoutFunction> {
 
 }  // namespace
 
-DropoutMask DropoutState::mask(std::int64_t layer, DropoutPlace place) const {
-  return {p, seed, static_cast<std::uint32_t>(step),
-          static_cast<std::uint32_t>(3 * layer) + static_cast<std::uint32_t>(place)};
-}
-
 torch::Tensor dropout(const torch::Tensor& x, const DropoutMask& mask, const MaskRows& rows) {
   if (mask.p == 0.0) return x;
   return DropoutFunction::apply(x, mask.p, static_cast<std::int64_t>(mask.seed), std::int64_t{mask.step},

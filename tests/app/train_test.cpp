@@ -194,5 +194,53 @@ TEST_F(Train, ThreadsAreObeyed) {
   EXPECT_EQ(manifest["build"]["threads"], 1);
 }
 
+TEST_F(Train, InitStartsANewRunWithAFilesWeightsAndSaysSo) {
+  ASSERT_EQ(train("r").code, 0);
+  const std::string file = "r/checkpoints/step-00000050/model.safetensors";
+  const ProgramResult result = train("again", {"--init", file, "--set", "train.keep=9"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err.rfind("starting again at step 0 of 50 with the weights of " + file, 0), 0U) << result.err;
+  EXPECT_NE(result.err.find("0 new characters start fresh"), std::string::npos) << result.err;
+  EXPECT_EQ(weights("again", 0), weights("r", 50));
+  EXPECT_NE(weights("again", 50), weights("r", 50));
+}
+
+TEST_F(Train, InitMayNameAFileOfTheRunThatItReplaces) {
+  ASSERT_EQ(train("r").code, 0);
+  const std::string before = weights("r", 50);
+  const std::string file = "r/checkpoints/step-00000050/model.safetensors";
+  ASSERT_EQ(train("r", {"--overwrite", "--init", file, "--set", "train.keep=9"}).code, 0);
+  EXPECT_EQ(weights("r", 0), before);
+}
+
+TEST_F(Train, InitGoesWithResumeAutoButNotWithTheResumeOfANamedRun) {
+  const std::string file = "r/checkpoints/step-00000050/model.safetensors";
+  ASSERT_EQ(train("r").code, 0);
+  expect_error(chargpt({"train", "--resume", "r", "--init", file}), 2, {"--init", "--resume", "one of them"});
+  const std::vector<std::string> either = {"--resume", "auto", "--init", file, "--set", "train.keep=9"};
+  ASSERT_EQ(train("again", either).code, 0);
+  const ProgramResult second = train("again", {"--resume", "auto", "--init", file, "--set", "train.steps=60"});
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(second.err.rfind("resuming again at step 50 of 60", 0), 0U) << second.err;
+}
+
+TEST_F(Train, InitWithAFileThatIsMissingOrDoesNotFitChangesNothing) {
+  ASSERT_EQ(train("r").code, 0);
+  const std::string before = weights("r", 50);
+  const std::string file = "r/checkpoints/step-00000050/model.safetensors";
+  expect_error(train("new", {"--init", "nowhere.safetensors"}), 66, {"nowhere.safetensors"});
+  expect_error(train("new", {"--init", file, "--set", "model.context=8"}), 78, {"pos_emb.weight", "context 8"});
+  EXPECT_FALSE(exists("new"));
+  expect_error(train("r", {"--overwrite", "--init", file, "--set", "model.layers=2"}), 78, {"blocks.1.", "layers 2"});
+  EXPECT_EQ(weights("r", 50), before);
+}
+
+TEST_F(Train, HelpTellsInitAndResumeApart) {
+  const std::string help = chargpt({"train", "--help"}).out;
+  for (const std::string part : {"Start a new run, at step 0", "Continue the run in DIR"}) {
+    EXPECT_NE(help.find(part), std::string::npos) << help;
+  }
+}
+
 }  // namespace
 }  // namespace chargpt

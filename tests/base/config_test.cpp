@@ -46,7 +46,7 @@ TEST(Config, EveryEnumHasItsNamesInOrder) {
   expect_names<DataFormat>({"auto", "text", "jsonl"});
   expect_names<SplitMethod>({"auto", "contiguous", "document"});
   expect_names<WindowOrder>({"random", "shuffled"});
-  expect_names<AttentionPath>({"auto", "heads", "fused"});
+  expect_names<AttentionPath>({"auto", "heads", "fused", "native"});
   expect_names<DecayScope>({"all", "matrices"});
   expect_names<ScheduleName>({"constant", "cosine"});
 }

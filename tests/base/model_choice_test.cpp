@@ -27,10 +27,10 @@ class ModelChoiceTest : public testing::Test {
   }
 
   static float first_weight(const ModelChoice& choice) {
-    const ChosenModel chosen = open_chosen_model(choice);
-    std::vector<float> values(static_cast<std::size_t>(chosen.file.layout().size()));
-    chosen.file.copy_values(values);
-    EXPECT_EQ(chosen.step.value_or(static_cast<std::int64_t>(values[0])), static_cast<std::int64_t>(values[0]));
+    const OpenedModel opened = open_model(choice);
+    std::vector<float> values(static_cast<std::size_t>(opened.file.layout().size()));
+    opened.file.copy_values(values);
+    EXPECT_EQ(opened.chosen.step.value_or(static_cast<std::int64_t>(values[0])), static_cast<std::int64_t>(values[0]));
     return values[0];
   }
 
@@ -51,9 +51,17 @@ TEST_F(ModelChoiceTest, IsTheBestOrElseTheLast) {
   EXPECT_EQ(first_weight({"", paths_.checkpoint(3) + "/model.safetensors", ""}), 3);
 }
 
+TEST_F(ModelChoiceTest, IsEveryCheckpointForAll) {
+  dir_.write("config.json", "{}");
+  for (const std::int64_t step : {12, 3, 7}) save(step);
+  std::vector<std::int64_t> steps;
+  for (const ChosenModel& chosen : choose_models({dir_.path(), "", "all"})) steps.push_back(*chosen.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{3, 7, 12}));
+}
+
 TEST_F(ModelChoiceTest, ThatIsNotThereIsRefused) {
   const auto refuse = [&](const std::string& checkpoint, ExitCode code, const std::string& part) {
-    expect_error(code, {part}, [&] { open_chosen_model({dir_.path(), "", checkpoint}); });
+    expect_error(code, {part}, [&] { open_model({dir_.path(), "", checkpoint}); });
   };
   refuse("", ExitCode::no_input, "no run folder");
   dir_.write("config.json", "{}");

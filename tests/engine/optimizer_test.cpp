@@ -11,13 +11,15 @@
 namespace chargpt {
 namespace {
 
-FlatParameters make_parameters() {
+/// A model of a few parameters, matrices and vectors.
+CharGPT make_model() {
   torch::manual_seed(3);
   ModelConfig config;
-  config.layers = config.heads = 1;
+  config.layers = 1;
+  config.heads = 1;
   config.width = 2;
-  config.context = 3;
-  return CharGPT(config, 4)->flat();
+  config.context = 2;
+  return CharGPT(config, 3);
 }
 
 OptimizerConfig make_config(DecayScope decay, double clip) {
@@ -72,11 +74,13 @@ std::vector<double> to_vector(const torch::Tensor& tensor) {
 TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
   for (const DecayScope decay : {DecayScope::all, DecayScope::matrices}) {
     for (const double clip : {0.0, 0.5}) {
-      FlatParameters parameters = make_parameters();
+      CharGPT model = make_model();
+      FlatParameters& parameters = model->flat();
+      const auto decayed =
+          static_cast<std::size_t>(decay == DecayScope::all ? parameters.size() : parameters.matrix_size());
       const OptimizerConfig config = make_config(decay, clip);
       AdamW optimizer(parameters, config);
-      const std::int64_t decayed = decay == DecayScope::all ? parameters.size() : parameters.matrix_size();
-      PlainAdamW plain(to_vector(parameters.values()), static_cast<std::size_t>(decayed), config);
+      PlainAdamW plain(to_vector(parameters.values()), decayed, config);
       for (int step = 0; step < 5; ++step) {
         const double rate = 0.1 / (step + 1);
         parameters.gradients().copy_(torch::randn({parameters.size()}));
@@ -90,9 +94,10 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
 }
 
 TEST(AdamW, TheGradientNormIsTheOneOfAllGradientsTogether) {
-  FlatParameters parameters = make_parameters();
-  parameters.gradients().fill_(2.0);
-  EXPECT_NEAR(AdamW(parameters, {}).gradient_norm(), 2.0 * std::sqrt(static_cast<double>(parameters.size())), 1e-5);
+  CharGPT model = make_model();
+  model->flat().gradients().fill_(2.0);
+  const double truth = 2.0 * std::sqrt(static_cast<double>(model->flat().size()));
+  EXPECT_NEAR(AdamW(model->flat(), {}).gradient_norm(), truth, 1e-5);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "chargpt/kernels/dropout.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cmath>
 #include <vector>
 
-#include "chargpt/base/random.hpp"
+#include "kernels/support.hpp"
 
 namespace chargpt {
 namespace {
@@ -21,17 +20,6 @@ float multiplier(const DropoutMask& mask, std::uint32_t row, std::uint32_t colum
   return bits < mask.threshold() ? 0.0F : mask.scale();
 }
 
-/// Runs a check on every instruction set that this machine has, the scalar one included.
-template <class Check>
-void on_every_target(const Check& check) {
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
-
 TEST(Dropout, MasksFollowTheirDefinitionOnEveryTarget) {
   on_every_target([] {
     for (const std::size_t columns : {1, 7, 8, 63, 64, 65, 128, 200}) {
@@ -42,6 +30,19 @@ TEST(Dropout, MasksFollowTheirDefinitionOnEveryTarget) {
         ASSERT_EQ(got[c], multiplier(mask, 4000000000U, static_cast<std::uint32_t>(c)))
             << "column " << c << " of " << columns;
       }
+    }
+  });
+}
+
+TEST(Dropout, KeepBitsAreTheColumnsThatAreNotDropped) {
+  on_every_target([] {
+    const DropoutMask mask{0.4, 12046, 5, 2};
+    for (const std::size_t columns : {1, 33, 64, 130}) {
+      std::vector<std::uint32_t> words(keep_words(columns));
+      std::vector<float> factor(columns);
+      draw_keep_bits(mask, 7, columns, words.data());
+      dropout_multipliers(mask, 7, columns, factor.data());
+      for (std::size_t c = 0; c < columns; ++c) EXPECT_EQ(words[c / 32] >> (c % 32) & 1U, factor[c] == 0.0F ? 0U : 1U);
     }
   });
 }

@@ -174,7 +174,7 @@ TEST_F(Files, AreReadWholeWhileTheyAreReplaced) {
       const ProgramResult sample = chargpt({"sample", "--run", "r", "--length", "3", "--checkpoint", which});
       EXPECT_EQ(sample.code, 0) << "sample " << i << ": " << sample.err;
     } else {
-      EXPECT_TRUE(open_chosen_model({dir_ / "r", "", which}).file.verified());
+      EXPECT_TRUE(open_model({dir_ / "r", "", which}).file.verified());
     }
   }
   kill(parse_json(read_file(dir_ / "r/lock"), {.source = "lock"})["pid"].get<pid_t>(), SIGTERM);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ class ModelFile {
   ParameterLayout layout_;
 };
 
+/// The vocabulary in a file's metadata. Error(unusable_model).
+Tokenizer read_vocabulary(const SafetensorsFile& file);
+
 /// Writes `values` (P floats in the order of the layout) with metadata "format" ("chargpt-model"), "version", "config"
 /// (the model section as JSON), "vocabulary" (JSON array in id order) and "checksum". Errors: cannot_create, io.
 WrittenFile write_model_file(const std::string& path, const ModelConfig& config, const Tokenizer& tokenizer,
@@ -46,9 +50,9 @@ std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span
                                         const std::string& prefix = "");
 
 /// Copies the file's tensors into `values` (layout.size()). Every parameter must be there under its name behind
-/// `prefix`, F32, of its shape and finite, and nothing else whose name begins with `prefix`: Error(unusable_model)
-/// naming file and tensor; `values` is of no use then.
+/// `prefix`, F32, of its shape and finite, and nothing else whose name begins with `prefix` and is not among `besides`:
+/// Error(unusable_model) naming file and tensor; `values` is of no use then.
 void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix,
-                     std::span<float> values);
+                     std::span<float> values, const std::set<std::string>& besides = {});
 
 }  // namespace chargpt

@@ -15,15 +15,19 @@ namespace chargpt {
 // What the program hands to the engine library. Both are built together; the version is compared before anything else
 // is read. No torch header here: app/ includes this file.
 
-enum class Command { train, sample, eval, bench };
+enum class Command { train, sample, eval, bench, explain, doctor };
+
+/// Into which parts eval divides a text besides scoring it whole.
+enum class PartKind { none, document, line, character_class };
 
 struct Request {
   Command command = Command::train;
   Config config;
-  ModelChoice model;  ///< sample, eval
+  ModelChoice model;
 
   std::string run_folder;          ///< train: where to write; locked by the caller
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
+  std::string init;                ///< train: weights that a run which starts at step 0 begins with; empty: new ones
   bool overwrite = false;          ///< train: replace the run in run_folder
   bool allow_data_change = false;  ///< train: resume although the data is not the checkpoint's
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< train: to have saved and stopped by
@@ -31,6 +35,14 @@ struct Request {
 
   std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data
   std::string part = "val";                ///< eval: "train", "val" or "test"
+  std::string per_char;                    ///< eval: file for a line about each character, or empty
+  PartKind by = PartKind::none;            ///< eval: parts that are scored too
+  bool baselines = false;                  ///< eval: score simpler models beside this one
+  std::optional<ModelChoice> compare;      ///< eval: another model to compare with, character by character
+  std::string text;                        ///< explain: what the model looks at
+  std::string svg_folder;                  ///< explain: where to draw the attention, or empty
+  std::int64_t block = 0;                  ///< explain: which block is looked into
+  bool numerics = false;                   ///< doctor: check the numbers of every device too
   std::string prompt_source = "--prompt";  ///< sample: names the prompt in messages
   std::optional<double> bench_seconds;     ///< bench: time for each measurement
 

@@ -9,7 +9,7 @@
 #include "chargpt/base/corpus.hpp"
 #include "chargpt/base/windows.hpp"
 #include "chargpt/engine/optimizer.hpp"
-#include "chargpt/nn/char_gpt.hpp"
+#include "chargpt/engine/passes.hpp"
 
 namespace chargpt {
 
@@ -37,18 +37,21 @@ class Trainer {
 
   std::int64_t steps_done() const { return optimizer_.steps(); }
   std::int64_t total_steps() const { return total_steps_; }
-  CharGPT& model() { return model_; }
+  std::int64_t windows() const { return index_.size(); }  ///< training windows: one epoch
+  CharGPT& model() { return passes_.model(); }
+  Passes& passes() { return passes_; }
   AdamW& optimizer() { return optimizer_; }
   const Config& config() const { return config_; }
   const Corpus& corpus() const { return corpus_; }
 
  private:
+  TokenBatch batch_of(std::span<const std::int64_t> windows) const;
   void skip(const StepReport& report);
   double accumulate(std::span<const std::int64_t> windows, std::int64_t first_window);
 
   Config config_;
   const Corpus& corpus_;
-  CharGPT model_;
+  Passes passes_;
   AdamW optimizer_;
   WindowIndex index_;
   WindowSchedule schedule_;

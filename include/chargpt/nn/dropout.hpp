@@ -8,19 +8,6 @@
 
 namespace chargpt {
 
-/// Where in a block dropout is applied. The site number of a mask is 3 * layer + place.
-enum class DropoutPlace : std::uint32_t { attention_weights = 0, projection = 1, feed_forward = 2 };
-
-/// What a forward pass needs to draw its masks. Off (p = 0) outside training.
-struct DropoutState {
-  double p = 0.0;
-  std::uint64_t seed = 0;
-  std::int64_t step = 0;          ///< optimizer step, from 0
-  std::int64_t first_window = 0;  ///< position in the whole batch of the pass's first window
-
-  DropoutMask mask(std::int64_t layer, DropoutPlace place) const;
-};
-
 /// The mask row of a tensor's i-th row (its last dimension is the columns): first + (i / inner) * outer_stride + i %
 /// inner. Hidden activations (B, T, C): row = window * T + t. Attention weights (B, H, T, T): row = (window * H + h) *
 /// T + t.

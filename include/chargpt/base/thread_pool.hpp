@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace chargpt {
+
+/// A fixed number of threads that share out numbered tasks. Between two calls of run() they sleep.
+class ThreadPool {
+ public:
+  /// The calling thread of run() is one of `threads` >= 1.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls task(i, worker) once for each i in [0, count), in any order, from threads numbered 0 <= worker < threads(),
+  /// and returns when all are done. A task must not throw, and must not call run().
+  void run(std::int64_t count, const std::function<void(std::int64_t task, int worker)>& task);
+
+ private:
+  void wait_for_work(int worker);
+  void work(int worker);
+
+  std::vector<std::thread> workers_;
+  const std::function<void(std::int64_t, int)>* task_ = nullptr;
+  std::int64_t count_ = 0;
+  std::atomic<std::int64_t> next_ = 0;
+  std::atomic<unsigned> round_ = 0;  ///< counts calls of run(); a change wakes the threads
+  std::atomic<int> busy_ = 0;        ///< threads that have not finished the round
+  std::atomic<bool> stop_ = false;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,62 @@
+"""AdamW and clipping are PyTorch's: from the same weights and gradients the same weights after one and five steps."""
+
+import itertools
+import unittest
+
+import torch
+
+from support import SMALL, ParityProgram, some_weights
+
+MOST = 1e-6
+RATES = (1e-2, 3e-3, 1e-2, 2e-2, 1e-3)
+LECTURE_SETTINGS = {"betas": [0.9, 0.999], "epsilon": 1e-8, "weight_decay": 0.01}
+OTHER_SETTINGS = {"betas": [0.8, 0.95], "epsilon": 1e-3, "weight_decay": 0.3}
+
+
+def groups(model, settings):
+    """Parameters by whether they decay."""
+    parameters = list(model.parameters())
+    if settings["decay"] == "all":
+        return [{"params": parameters}]
+    return [{"params": [p for p in parameters if p.dim() == 2]},
+            {"params": [p for p in parameters if p.dim() != 2], "weight_decay": 0.0}]
+
+
+def reference_steps(weights, gradients, settings):
+    """Weights after a step of torch.optim.AdamW for each of the gradients, in double precision."""
+    model = SMALL.reference().double()
+    model.load_state_dict(weights)
+    optimizer = torch.optim.AdamW(groups(model, settings), betas=settings["betas"], eps=settings["epsilon"],
+                                  weight_decay=settings["weight_decay"])
+    for gradient, rate in zip(gradients, RATES):
+        for name, parameter in model.named_parameters():
+            parameter.grad = gradient[name].double()
+        if settings["clip"]:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.step()
+    return model.state_dict()
+
+
+class AdamW(unittest.TestCase):
+    def test_steps_are_pytorchs(self):
+        weights = some_weights(SMALL)
+        gradients = [some_weights(SMALL, seed) for seed in range(10, 15)]  # of norms far above 1
+        with ParityProgram() as program:
+            start = program.file("weights.safetensors", weights)
+            files = [program.file(f"gradient{i}.safetensors", gradient) for i, gradient in enumerate(gradients)]
+            cases = itertools.product((LECTURE_SETTINGS, OTHER_SETTINGS), ("all", "matrices"), (0.0, 1.0), (1, 5))
+            for settings, decay, clip, steps in cases:
+                settings = settings | {"decay": decay, "clip": clip}
+                with self.subTest(settings=settings, steps=steps):
+                    wanted = reference_steps(weights, gradients[:steps], settings)
+                    got = program.tensors("adamw", model=SMALL.model(), vocabulary=SMALL.vocabulary, weights=start,
+                                          gradients=files[:steps], learning_rates=RATES[:steps], optimizer=settings)
+                    self.assertEqual(got.keys(), wanted.keys())
+                    for name, tensor in wanted.items():
+                        self.assertLessEqual((got[name].double() - tensor).abs().max().item(), MOST, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
