@@ -64,9 +64,9 @@ int threads_for(const Config& config) {
 int sample_natively(Request request) {
   const std::atomic<int>& stop = catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
   const SampleConfig& settings = request.config.sample;
-  const ChosenModel chosen = choose_model(request.model);
-  const ModelFile file(chosen.file);
-  if (!file.verified()) warn(fmt::format("{} carries no checksum: it could not be verified", chosen.file));
+  const OpenedModel opened = open_model(request.model);
+  const ModelFile& file = opened.file;
+  if (!file.verified()) warn(fmt::format("{} carries no checksum: it could not be verified", file.path()));
   AlignedVector<float> weights(static_cast<std::size_t>(file.layout().size()));
   file.copy_values(weights);
   const Tokenizer& tokenizer = file.tokenizer();

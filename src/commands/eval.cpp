@@ -34,7 +34,7 @@ struct Subject {
 /// `run`: whose data is scored, unless --data names another.
 Subject load_subject(const Request& request, const ChosenModel& chosen, const ChosenModel& run) {
   const ChosenDevice device = choose_device(request.config.run.device);
-  LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
+  LoadedModel loaded = load_model(ModelFile(chosen.file), device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   ScoredText text = text_to_score(request, run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};

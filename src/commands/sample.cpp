@@ -13,10 +13,10 @@
 namespace chargpt {
 int sample_command(const Request& request) {
   const SampleConfig& settings = request.config.sample;
-  const ChosenModel chosen = choose_model(request.model);
+  const OpenedModel opened = open_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
-  LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
-  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
+  LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);
+  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", opened.chosen.file);
   const std::int64_t context = loaded.model->config().context;
   const auto prompt = encode_prompt(settings.prompt, loaded.tokenizer, request.prompt_source);
   if (static_cast<std::int64_t>(prompt.size()) > context) {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "chargpt/base/model_file.hpp"
+
 namespace chargpt {
 
-/// Where a command takes its model from.
+/// Where sample, eval and explain take their model from.
 struct ModelChoice {
   std::string folder;      ///< a run folder or a checkpoint folder; or empty:
   std::string file;        ///< a model file
@@ -15,7 +17,7 @@ struct ModelChoice {
                            ///< without a best
 };
 
-/// A model file and what is known about where it came from.
+/// Where a model file lies and what is known about where it came from.
 struct ChosenModel {
   std::string file;
   std::string run_folder;            ///< empty for a lone file
@@ -29,5 +31,15 @@ ChosenModel choose_model(const ModelChoice& choice);
 /// Every checkpoint of a run, in order of step, for the choice "all"; else the one that choose_model() finds. Errors as
 /// there.
 std::vector<ChosenModel> choose_models(const ModelChoice& choice);
+
+/// A model that was chosen, and its file, read.
+struct OpenedModel {
+  ChosenModel chosen;
+  ModelFile file;
+};
+
+/// Finds and reads the model that was meant: where a training removes checkpoints meanwhile, the old or the new one.
+/// Errors as choose_model and ModelFile.
+OpenedModel open_model(const ModelChoice& choice);
 
 }  // namespace chargpt
