@@ -38,6 +38,13 @@ if(NOT xxhash_minor MATCHES " ([0-9]+)$" OR CMAKE_MATCH_1 LESS 8)
   message(FATAL_ERROR "xxHash 0.8 or newer is needed; ${XXHASH_INCLUDE_DIR}/xxhash.h is older. Run ./dev setup")
 endif()
 
+# utf8proc in Debian has a pkg-config file and no CMake package.
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h)
+find_library(UTF8PROC_LIBRARY utf8proc)
+if(NOT UTF8PROC_INCLUDE_DIR OR NOT UTF8PROC_LIBRARY)
+  message(FATAL_ERROR "utf8proc 2.8 or newer is needed, not found. Run ./dev setup, or: apt-get install libutf8proc-dev")
+endif()
+
 if(CHARGPT_TESTS)
   chargpt_require(GTest 1.12 libgtest-dev)
 endif()

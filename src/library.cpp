@@ -30,6 +30,10 @@ int dispatch(const Request& request) {
       return eval_command(request);
     case Command::bench:
       return bench_command(request);
+    case Command::explain:
+      return explain_command(request);
+    case Command::doctor:
+      return doctor_command(request);
   }
   return static_cast<int>(ExitCode::internal);
 }

@@ -39,9 +39,12 @@ int run(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   fill_standard_streams();
-  const int code = run(argc, argv);
-  const bool flushed = std::fflush(stdout) == 0;
+  int code = run(argc, argv);
+  const bool complete = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!complete && code == 0) {
+    code = fail(chargpt::ExitCode::io, "cannot write to standard output: what was printed is not complete");
+  }
   std::fflush(stderr);
   // Not exit(): the threads and static objects of LibTorch are best left alone at the end.
-  _exit(flushed || code != 0 ? code : static_cast<int>(chargpt::ExitCode::io));
+  _exit(code);
 }

@@ -25,11 +25,11 @@ noted() {
 }
 
 stage_collect() {
-  heading "3/6 Collect a text: the functions of Python's standard library (10 seconds)"
-  if is_current "$quickstart_text" data/collect_stdlib.py; then
+  heading "3/6 Collect a text: the functions of Python's standard library (seconds)"
+  if is_current "$quickstart_text" data/collect_functions.py; then
     say "Already there: $quickstart_text"
   else
-    "$(python_program)" data/collect_stdlib.py
+    "$(python_program)" data/collect_functions.py
   fi
 }
 

@@ -58,7 +58,8 @@ void add_model(CLI::App& command, Arguments& arguments) {
       ->type_name("DIR");
   command.add_option("--model", arguments.model, "Model file (safetensors) instead of a run")->type_name("FILE");
   command
-      .add_option("--checkpoint", arguments.checkpoint, "best, last or a step; default: best, or last without a best")
+      .add_option("--checkpoint", arguments.checkpoint,
+                  "best, last or a step, for eval also all; default: best, or last without a best")
       ->type_name("WHICH");
 }
 
@@ -104,6 +105,30 @@ void add_eval(CLI::App& command, Arguments& arguments) {
   command.add_option("--data", arguments.data, "Text or JSONL to score")->type_name("PATH");
   command.add_option("--split", arguments.split, "Part of the run's own data: train, val (default) or test")
       ->type_name("PART");
+  for (const char* key : {"mode", "stride", "windows", "unknown"}) {
+    add_key_flag(command, arguments, std::string("eval.") + key, std::string("--") + key);
+  }
+  command.add_option("--per-char", arguments.per_char, "Write a JSON line about each scored character")
+      ->type_name("FILE");
+  command.add_option("--by", arguments.by, "Also score each part: document, line or class (letters, digits, ...)")
+      ->type_name("PARTS");
+  command.add_flag("--baselines", arguments.baselines, "Also score a uniform guess, a unigram and a 5-gram model");
+  command.add_option("--compare", arguments.compare, "Run folder, checkpoint folder or model file to compare with")
+      ->type_name("RUN");
+}
+
+void add_explain(CLI::App& command, Arguments& arguments) {
+  add_model(command, arguments);
+  command.add_option("--text", arguments.text, "Text that the model looks at (its last characters, if it is too long)")
+      ->type_name("TEXT");
+  command.add_option("--block", arguments.block, "Block that is looked into, from 0")->type_name("N");
+  command.add_option("--svg", arguments.svg, "Folder to write one picture of the attention of each head to")
+      ->type_name("DIR");
+}
+
+void add_doctor(CLI::App& command, Arguments& arguments) {
+  add_engine(command, arguments);
+  command.add_flag("--numerics", arguments.numerics, "Also check the numbers that every device computes (seconds)");
 }
 
 void add_inspect(CLI::App& command, Arguments& arguments) {
@@ -141,6 +166,8 @@ constexpr std::array kCommands = {
                run_inspect},
     CommandRow{"", "bench", "Speed of training and sampling beside the machine's matrix products", add_bench,
                run_bench},
+    CommandRow{"", "explain", "What happens inside a model, on a text of yours", add_explain, run_explain},
+    CommandRow{"", "doctor", "What this machine and build can do, and why not", add_doctor, run_doctor},
     CommandRow{"", "config", "Look at configs and check them", nullptr, nullptr},
     CommandRow{"config", "show", "Every key with its value and where it came from", add_common, run_config_show},
     CommandRow{"config", "check", "Check a config without running it", add_common, run_config_check},

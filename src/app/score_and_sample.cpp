@@ -39,6 +39,36 @@ void set_prompt(const Arguments& arguments, Request& request) {
   request.prompt_source = arguments.prompt_file == "-" ? "the prompt on standard input" : arguments.prompt_file;
 }
 
+PartKind parse_parts(const std::string& text) {
+  if (text.empty()) return PartKind::none;
+  if (text == "document") return PartKind::document;
+  if (text == "line") return PartKind::line;
+  if (text == "class") return PartKind::character_class;
+  throw Error(ExitCode::usage, fmt::format("--by: got \"{}\", wanted document, line or class", text));
+}
+
+/// What eval adds to the one number, and what it needs for that.
+void set_reports(const Arguments& arguments, Request& request) {
+  const EvalConfig& eval = request.config.eval;
+  request.per_char = arguments.per_char;
+  request.by = parse_parts(arguments.by);
+  request.baselines = arguments.baselines;
+  if (request.baselines && request.model.folder.empty()) {
+    throw Error(ExitCode::usage,
+                "--baselines learn from the run's training text: they go with --run, not with --model");
+  }
+  if (!request.per_char.empty() && request.model.checkpoint == "all") {
+    throw Error(ExitCode::usage, "--per-char writes about one model: name it with --checkpoint best, last or a step");
+  }
+  if (arguments.compare.empty()) return;
+  if (eval.mode == EvalMode::random || (eval.mode == EvalMode::windows && eval.stride > 0)) {
+    throw Error(ExitCode::usage,
+                "--compare needs every character scored once: --mode windows (without a stride) or sliding");
+  }
+  const bool folder = std::filesystem::is_directory(arguments.compare);
+  request.compare = folder ? ModelChoice{arguments.compare, "", ""} : ModelChoice{"", arguments.compare, ""};
+}
+
 }  // namespace
 
 int run_sample(const Arguments& arguments) {
@@ -58,6 +88,18 @@ int run_eval(const Arguments& arguments) {
   request.model = model;
   request.data_path = arguments.data;
   if (!arguments.split.empty()) request.part = arguments.split;
+  set_reports(arguments, request);
+  return run_engine(request);
+}
+
+int run_explain(const Arguments& arguments) {
+  if (!arguments.text) throw Error(ExitCode::usage, "what should the model look at? Give --text TEXT");
+  const ModelChoice model = choose_model_arguments(arguments);
+  Request request = make_request(Command::explain, arguments, config_of(arguments, model));
+  request.model = model;
+  request.text = *arguments.text;
+  request.block = arguments.block;
+  request.svg_folder = arguments.svg;
   return run_engine(request);
 }
 

@@ -133,6 +133,30 @@ std::string_view name(AttentionPath value) {
   return {};
 }
 
+std::string_view name(EvalMode value) {
+  switch (value) {
+    case EvalMode::windows:
+      return "windows";
+    case EvalMode::sliding:
+      return "sliding";
+    case EvalMode::random:
+      return "random";
+  }
+  return {};
+}
+
+std::string_view name(UnknownRule value) {
+  switch (value) {
+    case UnknownRule::error:
+      return "error";
+    case UnknownRule::skip:
+      return "skip";
+    case UnknownRule::charge:
+      return "charge";
+  }
+  return {};
+}
+
 std::string_view name(DecayScope value) {
   switch (value) {
     case DecayScope::all:
@@ -197,17 +221,30 @@ void TrainConfig::describe(KeyList& keys) {
   keys.add("batch", batch, between(1, kMaxBatch), "Windows for one optimizer step.");
   keys.add("micro_batch", micro_batch, between(0, kMaxBatch),
            "Windows in one pass, to save memory without changing the result; 0: the whole batch.");
-  keys.add("eval_every", eval_every, between(0, kMaxSteps), "Steps between evaluations; 0: only at the end.");
-  keys.add("save_every", save_every, between(0, kMaxSteps),
-           "Steps between checkpoints; 0: only at evaluations that are the best so far, and at the end.");
+  keys.add("eval_first", eval_first, "Whether to evaluate before the first step too.");
+  keys.add("eval_every", eval_every, between(0, kMaxSteps),
+           "Steps between evaluations, or e.g. \"1 epoch\"; 0: only at the end.");
+  keys.add(
+      "save_every", save_every, between(0, kMaxSteps),
+      "Steps between checkpoints, or e.g. \"1 epoch\"; 0: only at evaluations that are the best so far, and at the "
+      "end.");
   keys.add("keep", keep, between(1, 1e6), "Newest checkpoints kept besides the best one.");
   keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
-  keys.add("sample_every", sample_every, between(0, kMaxSteps), "Steps between samples shown while training; 0: none.");
+  keys.add("sample_every", sample_every, between(0, kMaxSteps),
+           "Steps between samples shown while training, or e.g. \"1 epoch\"; 0: none.");
   keys.add("on_nonfinite", on_nonfinite,
            "At a loss or gradient that is not finite: stop the run (exit code 76), or skip the step's update.");
 }
 
 void EvalConfig::describe(KeyList& keys) {
+  keys.add("mode", mode,
+           "Windows that are scored: side by side (or those of eval.stride), a sliding one, or some at random.");
+  keys.add("stride", stride, between(0, kMaxSteps),
+           "Characters from one scored window to the next; 0: the context, for sliding half of it.");
+  keys.add("windows", windows, between(1, kMaxSteps), "Windows that eval.mode random draws.");
+  keys.add("unknown", unknown,
+           "What to do with characters that the model does not know: refuse, leave out, or charge eval.unknown_nats.");
+  keys.add("unknown_nats", unknown_nats, at_least(0), "What eval.unknown charge counts for a character.");
   keys.add("batch", batch, between(1, kMaxBatch),
            "Windows scored in one pass; changes speed and memory, not the result.");
 }

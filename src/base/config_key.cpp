@@ -38,15 +38,20 @@ std::string with_range(const std::string& type, const Range& range, const char* 
 }
 
 struct TypeName {
+  std::string operator()(const bool*) const { return "truth value"; }
   std::string operator()(const std::int64_t*) const { return "integer"; }
   std::string operator()(const double*) const { return "number"; }
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<double>*) const { return "numbers"; }
+  std::string operator()(const Interval*) const { return "interval"; }
   std::string operator()(const Choice& choice) const { return fmt::format("{}", fmt::join(choice.names, " | ")); }
 };
 
 struct Getter {
   Json operator()(const Choice& choice) const { return std::string(choice.get()); }
+  Json operator()(const Interval* interval) const {
+    return interval->unit == IntervalUnit::steps ? Json(interval->count) : Json(interval->text());
+  }
   template <class T>
   Json operator()(const T* member) const {
     return *member;
@@ -56,6 +61,11 @@ struct Getter {
 class Setter {
  public:
   Setter(const ConfigKey& key, const Json& json, const std::string& where) : key_(key), json_(json), where_(where) {}
+
+  void operator()(bool* member) const {
+    if (!json_.is_boolean()) fail("true or false");
+    *member = json_.get<bool>();
+  }
 
   void operator()(std::int64_t* member) const {
     Range range = key_.range;
@@ -81,6 +91,19 @@ class Setter {
     std::vector<double> values;
     for (const Json& element : json_) values.push_back(number(element, key_.range, wanted));
     *member = std::move(values);
+  }
+
+  void operator()(Interval* member) const {
+    const std::string wanted = with_range("a number of steps, or a text such as \"2 epochs\"", key_.range, ", ");
+    if (json_.is_string()) {
+      const auto interval = Interval::parse(json_.get<std::string>());
+      if (!interval || !key_.range.contains(static_cast<double>(interval->count))) fail(wanted);
+      *member = *interval;
+    } else {
+      const double steps = number(json_, key_.range, wanted);
+      if (steps != std::trunc(steps)) fail(wanted);
+      *member = Interval(static_cast<std::int64_t>(steps));
+    }
   }
 
   void operator()(const Choice& choice) const {

@@ -27,11 +27,16 @@ Json number_schema(const char* type, const Range& range) {
 struct ValueSchema {
   const ConfigKey& key;
 
+  Json operator()(const bool*) const { return {{"type", "boolean"}}; }
   Json operator()(const std::int64_t*) const { return number_schema("integer", key.range); }
   Json operator()(const double*) const { return number_schema("number", key.range); }
   Json operator()(const std::string*) const { return {{"type", "string"}}; }
   Json operator()(const std::vector<double>*) const {
     return {{"type", "array"}, {"items", number_schema("number", key.range)}};
+  }
+  Json operator()(const Interval*) const {
+    return {
+        {"anyOf", {number_schema("integer", key.range), {{"type", "string"}, {"pattern", "^\\d+ (step|epoch)s?$"}}}}};
   }
   Json operator()(const Choice& choice) const { return {{"type", "string"}, {"enum", choice.names}}; }
 };
@@ -49,6 +54,7 @@ Json closed_object() { return {{"type", "object"}, {"additionalProperties", fals
 std::string values_cell(const ConfigKey& key) {
   if (const auto* choice = std::get_if<Choice>(&key.value))
     return fmt::format("`{}`", fmt::join(choice->names, "`, `"));
+  if (std::holds_alternative<bool*>(key.value)) return "`true`, `false`";
   const std::string range = key.range.text();
   return range.empty() ? key.type() : key.type() + ", " + range;
 }

@@ -166,13 +166,25 @@ void check_train(const Corpus& corpus, const Config& config, const Documents& do
                    describe_size(corpus.train, documents.end_mark), context + 1, context, remedy));
 }
 
-/// Scoring needs one character to predict and one to predict it from.
+/// Scoring needs one character to predict and one to predict it from, or a whole window where eval.mode takes those.
+std::int64_t ids_to_score(const Config& config) {
+  switch (config.eval.mode) {
+    case EvalMode::random:
+      return config.model.context + 1;
+    case EvalMode::windows:
+      return config.eval.stride == 0 ? 2 : config.model.context + 1;
+    case EvalMode::sliding:
+      break;
+  }
+  return 2;
+}
+
 void check_scored(Part part, const Corpus& corpus, const Config& config, const Files& files) {
-  constexpr std::int64_t kNeeded = 2;
+  const std::int64_t needed = ids_to_score(config);
   const bool is_val = part == Part::val;
   const std::string& path = is_val ? config.data.val_path : config.data.test_path;
   const double fraction = is_val ? config.data.val_fraction : config.data.test_fraction;
-  if ((path.empty() && fraction == 0) || longest_document(corpus.part(part)) >= kNeeded) return;
+  if ((path.empty() && fraction == 0) || longest_document(corpus.part(part)) >= needed) return;
   const Documents& documents = path.empty() ? files.main : is_val ? files.val : files.test;
   const std::string remedy = path.empty()
                                  ? fmt::format(
@@ -181,7 +193,7 @@ void check_scored(Part part, const Corpus& corpus, const Config& config, const F
                                        name(part), fraction)
                                  : fmt::format("give more text, or leave out data.{}_path", name(part));
   fail(fmt::format("{}: the {} part {}, but scoring needs {}; {}", documents.path, name(part),
-                   describe_size(corpus.part(part), documents.end_mark), kNeeded, remedy));
+                   describe_size(corpus.part(part), documents.end_mark), needed, remedy));
 }
 
 Corpus build_corpus(const Config& config, const Files& files, Tokenizer tokenizer) {
@@ -228,26 +240,6 @@ Corpus load_corpus(const Config& config) {
 
 Corpus load_corpus(const Config& config, const Tokenizer& tokenizer) {
   return build_corpus(config, read_files(config.data), tokenizer);
-}
-
-ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer) {
-  ScoredText scored;
-  UnknownCharacters unknown;
-  for (const auto& text : documents.texts) {
-    for (const char32_t code_point : text) {
-      const std::int32_t id = tokenizer.id(code_point);
-      if (id < 0) {
-        unknown.add(code_point);
-      } else {
-        scored.split.ids.push_back(id);
-      }
-    }
-    if (documents.end_mark && tokenizer.has_end_mark()) scored.split.ids.push_back(Tokenizer::end_mark_id());
-    scored.split.starts.push_back(static_cast<std::int64_t>(scored.split.ids.size()));
-  }
-  scored.unknown_characters = unknown.count;
-  scored.unknown_sample = unknown.text();
-  return scored;
 }
 
 }  // namespace chargpt

@@ -2,13 +2,16 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <tuple>
 
-#include "chargpt/base/config_loader.hpp"
-#include "chargpt/base/corpus.hpp"
-#include "chargpt/base/file.hpp"
+#include "chargpt/base/bootstrap.hpp"
+#include "chargpt/base/ngram.hpp"
 #include "chargpt/base/output.hpp"
-#include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/table.hpp"
+#include "chargpt/base/utf8.hpp"
+#include "chargpt/commands/char_reports.hpp"
 #include "chargpt/commands/commands.hpp"
+#include "chargpt/commands/eval_text.hpp"
 #include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/evaluator.hpp"
@@ -17,90 +20,203 @@
 namespace chargpt {
 namespace {
 
-Part parse_part(const std::string& text) {
-  for (const Part part : {Part::train, Part::val, Part::test}) {
-    if (text == name(part)) return part;
-  }
-  throw Error(ExitCode::usage, fmt::format("--split: got \"{}\", wanted train, val or test", text));
+constexpr std::int64_t kBaselineOrder = 5;
+constexpr std::int64_t kBootstrapBlock = 100;  // characters
+constexpr std::int64_t kBootstrapBlocks = 20;  // at least, as long as there are characters enough
+
+/// A model with the text it is to score.
+struct Subject {
+  ChosenModel chosen;
+  LoadedModel loaded;
+  ScoredText text;
+};
+
+/// `run`: whose data is scored, unless --data names another.
+Subject load_subject(const Request& request, const ChosenModel& chosen, const ChosenModel& run) {
+  const ChosenDevice device = choose_device(request.config.run.device);
+  LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
+  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
+  ScoredText text = text_to_score(request, run, loaded.tokenizer);
+  return {chosen, std::move(loaded), std::move(text)};
 }
 
-/// The run's own split, cut from the run's own data again.
-ScoredText run_part(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer) {
-  if (chosen.run_folder.empty()) {
-    throw Error(ExitCode::usage, "a lone model file has no data of its own: say which text to score with --data PATH");
-  }
-  Corpus corpus = load_corpus(request.config, tokenizer);
-  const Manifest manifest = verify_checkpoint(RunPaths(chosen.run_folder).checkpoint(*chosen.step));
-  if (corpus.fingerprint != manifest.data) {
+Evaluation evaluate_subject(const Request& request, Subject& subject,
+                            const std::function<void(const CharScore&)>& each) {
+  const auto windows = evaluation_windows(subject.text.split, subject.loaded.model->config().context,
+                                          request.config.eval, static_cast<std::uint64_t>(request.config.run.seed),
+                                          static_cast<std::uint64_t>(subject.chosen.step.value_or(0)));
+  if (windows.empty()) {
     throw Error(
         ExitCode::bad_data,
-        fmt::format(
-            "{} is not the data that {} was trained on: {} bytes with XXH3-128 {}, wanted {} bytes with {}; use --data "
-            "PATH to score another text",
-            request.config.data.path, chosen.run_folder, corpus.fingerprint.bytes, corpus.fingerprint.hash,
-            manifest.data.bytes, manifest.data.hash));
+        fmt::format("{} has nothing to score: windows and sliding need a document of 2 characters, random and "
+                    "windows with a stride one of {} (model.context + 1); got --mode {}",
+                    subject.text.source, subject.loaded.model->config().context + 1, name(request.config.eval.mode)));
   }
-  const Part part = parse_part(request.part);
-  if (corpus.part(part).documents() == 0) {
-    throw Error(ExitCode::bad_data, fmt::format("{} has no {} split: data.{}_fraction is 0", chosen.run_folder,
-                                                request.part, request.part));
-  }
-  return {corpus.part(part), 0, ""};
+  const auto stopped = [&] { return request.stop_signal->load() != 0; };
+  Passes passes(subject.loaded.model);
+  return evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped,
+                  each);
 }
 
-ScoredText text_to_score(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer) {
-  if (request.data_path.empty()) return run_part(request, chosen, tokenizer);
-  ScoredText text = encode_for_scoring(
-      read_documents(request.data_path, request.config.data.format, request.config.data.field), tokenizer);
-  if (text.unknown_characters > 0) {
-    spdlog::warn("warning: {} characters of {} are not in the vocabulary and were left out: {}",
-                 text.unknown_characters, request.data_path, text.unknown_sample);
+/// Scores with what was asked for about single characters: a file, a table of parts.
+Evaluation evaluate_with_reports(const Request& request, Subject& subject, PartTable& parts) {
+  std::optional<PerCharFile> file;
+  if (!request.per_char.empty()) file.emplace(request.per_char, subject.text, subject.loaded.tokenizer);
+  std::function<void(const CharScore&)> each;
+  if (file || request.by != PartKind::none) {
+    each = [&](const CharScore& score) {
+      if (file) file->add(score);
+      parts.add(score);
+    };
+  }
+  Evaluation evaluation = evaluate_subject(request, subject, each);
+  if (request.config.eval.unknown == UnknownRule::charge) {
+    const double nats = request.config.eval.unknown_nats;
+    for (const UnknownCharacter& character : subject.text.unknown) {
+      evaluation.nats += nats;
+      ++evaluation.characters;
+      evaluation.bytes += static_cast<std::int64_t>(encode_utf8(character.code_point).size());
+      if (file) file->add(character, nats);
+      parts.add(character, nats);
+    }
+  }
+  if (file) file->close();
+  return evaluation;
+}
+
+/// What simpler models score on the same characters, in every mode from all that comes before them.
+Json baselines(const Request& request, const Subject& subject) {
+  const Tokenizer& tokenizer = subject.loaded.tokenizer;
+  const Corpus corpus = run_corpus(request, subject.chosen, tokenizer);
+  const auto score = [&](std::int64_t order) {
+    return NGram(order, corpus.train, tokenizer.size()).nats_per_char(subject.text.split);
+  };
+  return {
+      {"uniform", score(0)}, {"unigram", score(1)}, {fmt::format("{}-gram", kBaselineOrder), score(kBaselineOrder)}};
+}
+
+/// The nats of every scored character, in the order of the text.
+std::vector<std::pair<Place, double>> nats_by_place(const Request& request, Subject& subject) {
+  std::vector<std::pair<Place, double>> nats;
+  evaluate_subject(request, subject,
+                   [&](const CharScore& score) { nats.emplace_back(subject.text.place(score.index), score.nats); });
+  return nats;
+}
+
+/// The other model's nats less this one's, over the characters that both scored: above 0, this one is better.
+std::vector<double> paired_differences(const std::vector<std::pair<Place, double>>& mine,
+                                       const std::vector<std::pair<Place, double>>& others) {
+  const auto key = [](const Place& place) { return std::tuple(place.document, place.offset); };
+  std::vector<double> differences;
+  auto other = others.begin();
+  for (const auto& [place, nats] : mine) {
+    while (other != others.end() && key(other->first) < key(place)) ++other;
+    if (other == others.end()) break;
+    if (key(other->first) == key(place)) differences.push_back(other->second - nats);
+  }
+  return differences;
+}
+
+Json comparison(const Request& request, Subject& subject) {
+  Subject other = load_subject(request, choose_model(*request.compare), subject.chosen);
+  const auto differences = paired_differences(nats_by_place(request, subject), nats_by_place(request, other));
+  if (differences.empty()) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} and {} scored no character in common", subject.chosen.file, other.chosen.file));
+  }
+  const auto count = static_cast<std::int64_t>(differences.size());
+  const std::int64_t block = std::clamp(count / kBootstrapBlocks, std::int64_t{1}, kBootstrapBlock);
+  const MeanInterval interval = bootstrap_mean(differences, block, static_cast<std::uint64_t>(request.config.run.seed));
+  return {{"with", other.chosen.file},
+          {"characters", count},
+          {"difference", interval.mean},
+          {"low", interval.low},
+          {"high", interval.high}};
+}
+
+/// Characters from window to window, as far as the mode has that.
+Json stride(const EvalConfig& eval, std::int64_t context) {
+  switch (eval.mode) {
+    case EvalMode::windows:
+      return eval.stride == 0 ? context : eval.stride;
+    case EvalMode::sliding:
+      return sliding_stride(eval, context);
+    case EvalMode::random:
+      break;
+  }
+  return nullptr;
+}
+
+/// docs/formats.md describes it. Null when the evaluation was stopped.
+Json result(const Request& request, const ChosenModel& chosen) {
+  Subject subject = load_subject(request, chosen, chosen);
+  PartTable parts(request.by, subject.text, subject.loaded.tokenizer);
+  const Evaluation e = evaluate_with_reports(request, subject, parts);
+  if (request.stop_signal->load() != 0) return nullptr;
+  const EvalConfig& eval = request.config.eval;
+  Json json = {{"v", 1},
+               {"model", chosen.file},
+               {"text", subject.text.source},
+               {"step", chosen.step ? Json(*chosen.step) : Json(nullptr)},
+               {"nats_per_char", e.nats_per_char()},
+               {"standard_error", eval.mode == EvalMode::random ? Json(e.standard_error()) : Json(nullptr)},
+               {"perplexity", e.perplexity()},
+               {"bits_per_char", e.bits_per_char()},
+               {"bits_per_byte", e.bits_per_byte()},
+               {"characters", e.characters},
+               {"bytes", e.bytes},
+               {"unknown_characters", subject.text.unknown.size()},
+               {"unknown", name(eval.unknown)},
+               {"mode", name(eval.mode)},
+               {"stride", stride(eval, subject.loaded.model->config().context)}};
+  if (request.by != PartKind::none) json["parts"] = parts.rows();
+  if (request.baselines) json["baselines"] = baselines(request, subject);
+  if (request.compare) json["comparison"] = comparison(request, subject);
+  return json;
+}
+
+std::string report(const Json& result) {
+  std::string text = to_lines(result);
+  if (result.contains("parts")) text += fmt::format("\n{}", to_table(result["parts"]));
+  if (result.contains("baselines")) {
+    text += fmt::format("\nnats per character of simpler models\n{}", to_lines(result["baselines"]));
+  }
+  if (result.contains("comparison")) {
+    text += fmt::format(
+        "\nthe other model's nats per character less this one's, with a 95 % interval (above 0: this one is "
+        "better)\n{}",
+        to_lines(result["comparison"]));
   }
   return text;
 }
 
-std::string report(const Evaluation& e, const ScoredText& text, const std::string& what, bool json,
-                   std::optional<std::int64_t> step) {
-  Json result;
-  result["nats_per_char"] = e.nats_per_char();
-  result["perplexity"] = e.perplexity();
-  result["bits_per_char"] = e.bits_per_char();
-  result["bits_per_byte"] = e.bits_per_byte();
-  result["characters"] = e.characters;
-  result["unknown_characters"] = text.unknown_characters;
-  result["mode"] = "windows";
-  result["step"] = step ? Json(*step) : Json(nullptr);
-  if (json) return to_json_line(result) + "\n";
-  std::string lines = what + "\n";
-  for (const auto& [key, value] : result.items()) {
-    lines += fmt::format("  {:<20}{}\n", key,
-                         value.is_number_float() ? fmt::format("{:.7g}", value.get<double>())
-                         : value.is_string()     ? value.get<std::string>()
-                                                 : value.dump());
+/// One row a checkpoint.
+std::string report_all(const Json& results) {
+  Json rows = Json::array();
+  for (const Json& result : results) {
+    Json& row = rows.emplace_back();
+    for (const char* name : {"step", "nats_per_char", "perplexity", "bits_per_char", "characters"})
+      row[name] = result[name];
   }
-  return lines;
+  return to_table(rows);
 }
 
 }  // namespace
 
 int eval_command(const Request& request) {
   keep_freed_memory();
-  const ChosenModel chosen = choose_model(request.model);
-  const ChosenDevice device = choose_device(request.config.run.device);
-  LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
-  if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
-  const ScoredText text = text_to_score(request, chosen, loaded.tokenizer);
-  const auto stopped = [&] { return request.stop_signal->load() != 0; };
-  const Evaluation evaluation =
-      evaluate(loaded.model, loaded.tokenizer, text.split, request.config.eval.batch, stopped);
-  if (stopped()) return 128 + request.stop_signal->load();
-  if (evaluation.characters == 0) {
-    throw Error(ExitCode::bad_data,
-                fmt::format("{} has no character to score: each needs one before it", request.data_path));
+  set_threads(request.config.run.threads);
+  const bool all = request.model.checkpoint == "all";
+  Json results = Json::array();
+  for (const ChosenModel& chosen : choose_models(request.model)) {
+    results.push_back(result(request, chosen));
+    if (request.stop_signal->load() != 0) return 128 + request.stop_signal->load();
   }
-  const std::string what = request.data_path.empty() ? fmt::format("{}, split {}", chosen.file, request.part)
-                                                     : fmt::format("{} on {}", chosen.file, request.data_path);
-  write_output(report(evaluation, text, what, request.json, chosen.step));
+  if (request.json) {
+    write_output(to_json_line(all ? Json{{"v", 1}, {"checkpoints", results}} : results.front()) + "\n");
+  } else {
+    write_output(all ? report_all(results) : report(results.front()));
+  }
   return 0;
 }
 

@@ -20,11 +20,23 @@ std::int64_t parse_step(const std::string& text) {
               fmt::format("--checkpoint: got \"{}\", wanted best, last or the number of a step", text));
 }
 
-std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
-  const auto steps = list_checkpoints(paths.checkpoints());
-  if (steps.empty()) {
-    throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
+/// The steps of a run's checkpoints, at least one.
+std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
+  if (!is_run_folder(paths.root)) {
+    throw Error(ExitCode::no_input,
+                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", paths.root));
   }
+  auto steps = list_checkpoints(paths.checkpoints());
+  if (!steps.empty()) return steps;
+  throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
+}
+
+ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step) {
+  return {paths.checkpoint(step) + "/model.safetensors", paths.root, step};
+}
+
+std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
+  const auto steps = checkpoint_steps(paths);
   const auto best = read_best(paths.checkpoints());
   if (wanted.empty()) return best.value_or(steps.back());
   if (wanted == "last") return steps.back();
@@ -50,13 +62,16 @@ ChosenModel choose_model(const ModelChoice& choice) {
     const Manifest manifest = verify_checkpoint(folder);
     return {folder + "/model.safetensors", fs::path(folder).parent_path().parent_path().string(), manifest.step};
   }
-  if (!is_run_folder(folder)) {
-    throw Error(ExitCode::no_input,
-                fmt::format("{} is no run folder (no config.json) and no checkpoint (no manifest.json)", folder));
-  }
   const RunPaths paths(folder);
-  const std::int64_t step = choose_step(paths, choice.checkpoint);
-  return {paths.checkpoint(step) + "/model.safetensors", folder, step};
+  return checkpoint_model(paths, choose_step(paths, choice.checkpoint));
+}
+
+std::vector<ChosenModel> choose_models(const ModelChoice& choice) {
+  if (choice.checkpoint != "all") return {choose_model(choice)};
+  const RunPaths paths(choice.folder);
+  std::vector<ChosenModel> models;
+  for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step));
+  return models;
 }
 
 }  // namespace chargpt

@@ -10,6 +10,7 @@
 #include "chargpt/commands/progress.hpp"
 #include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/engine/model_file.hpp"
 #include "chargpt/engine/training_run.hpp"
 
 namespace chargpt {
@@ -87,7 +88,7 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
   return restored.value_or(RunProgress{});
 }
 
-RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
+RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
   events.stopped = [&stop_rule] { return stop_rule.stopped(); };
   events.step = [&progress](const StepReport& report, double smoothed) {
@@ -97,10 +98,12 @@ RunEvents make_events(StopRule& stop_rule, Progress& progress, const RunPaths& p
     spdlog::warn("warning: step {} was skipped: loss {}, gradient norm {}, learning rate {}", report.step, report.loss,
                  report.gradient_norm, report.learning_rate);
   };
-  events.evaluation = [&progress](std::int64_t step, const Evaluation& evaluation, bool best) {
+  events.evaluation = [&config, &progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
-    spdlog::info("step {}: validation loss {:.6f} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
-                 evaluation.bits_per_char(), best ? ", the best so far" : "");
+    const bool estimate = config.eval.mode == EvalMode::random;
+    spdlog::info("step {}: validation loss {:.6f}{} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
+                 estimate ? fmt::format(" +- {:.6f}", evaluation.standard_error()) : "", evaluation.bits_per_char(),
+                 best ? ", the best so far" : "");
   };
   events.sample = [&progress](std::int64_t step, const std::string& text) {
     progress.clear();
@@ -159,7 +162,8 @@ int train_command(const Request& request) {
   Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
                      request.color && request.verbosity >= 0, request.verbosity < 0});
   StopRule stop_rule(*request.stop_signal, request.deadline);
-  const RunResult result = run_training(trainer, paths, before, make_events(stop_rule, progress, paths));
+  const RunResult result =
+      run_training(trainer, paths, before, make_events(request.config, stop_rule, progress, paths));
   const int stop_signal = request.stop_signal->load();
   progress.clear();
   report(result, paths, progress);

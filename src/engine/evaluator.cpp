@@ -7,32 +7,93 @@
 #include <numbers>
 #include <span>
 
-#include "chargpt/base/windows.hpp"
-
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t kIgnored = -100;  // a target that no loss is computed for
+/// A pass over some windows, B of them, padded to the longest, T. All on the CPU, (B, T).
+struct PassScores {
+  std::int64_t length;  ///< T
+  std::vector<float> nats;
+  torch::Tensor rank;     ///< int64; undefined unless asked for
+  torch::Tensor entropy;  ///< double; undefined unless asked for
+};
 
-/// Sum of the losses of some windows. Short ones are padded behind their end, where causality keeps it from mattering.
-double pass_nats(CharGPT& model, const Split& split, std::span<const EvalWindow> windows) {
-  const std::int64_t T = std::max_element(windows.begin(), windows.end(), [](const auto& a, const auto& b) {
-                           return a.length < b.length;
-                         })->length;
-  const auto B = static_cast<std::int64_t>(windows.size());
-  torch::Tensor inputs = torch::zeros({B, T}, torch::kLong);
-  torch::Tensor targets = torch::full({B, T}, kIgnored, torch::kLong);
-  for (std::int64_t b = 0; b < B; ++b) {
-    const EvalWindow& window = windows[static_cast<std::size_t>(b)];
-    const std::int32_t* ids = split.ids.data() + window.offset;
-    std::copy_n(ids, window.length, inputs.data_ptr<std::int64_t>() + b * T);
-    std::copy_n(ids + 1, window.length, targets.data_ptr<std::int64_t>() + b * T);
+/// Short windows are padded behind their end, where causality keeps it from mattering.
+TokenBatch padded(const Split& split, std::span<const EvalWindow> windows) {
+  TokenBatch batch;
+  batch.windows = static_cast<std::int64_t>(windows.size());
+  for (const EvalWindow& window : windows) batch.length = std::max(batch.length, window.length);
+  batch.inputs.resize(static_cast<std::size_t>(batch.windows * batch.length));
+  batch.targets.resize(batch.inputs.size());
+  for (std::size_t b = 0; b < windows.size(); ++b) {
+    const std::int32_t* ids = split.ids.data() + windows[b].offset;
+    const auto row = static_cast<std::int64_t>(b) * batch.length;
+    std::copy_n(ids, windows[b].length, batch.inputs.begin() + row);
+    std::copy_n(ids + 1, windows[b].length, batch.targets.begin() + row);
   }
-  const torch::Tensor logits = model->forward(inputs.to(model->device())).flatten(0, 1);  // (B * T, V)
-  const torch::Tensor losses =
-      at::cross_entropy_loss(logits, targets.to(model->device()).flatten(), {}, at::Reduction::None, kIgnored);
-  return losses.sum(torch::kDouble).item<double>();
+  return batch;
 }
+
+PassScores score_pass(Passes& passes, const TokenBatch& batch, bool detailed) {
+  PassScores scores{batch.length, passes.losses(batch), {}, {}};
+  if (!detailed) return scores;
+  const torch::Tensor log_p = at::log_softmax(passes.logits(batch).to(torch::kDouble), -1);  // (B, T, V)
+  const torch::Tensor targets = torch::tensor(batch.targets, torch::kInt32).to(torch::kLong).to(log_p.device());
+  const torch::Tensor target_log_p = log_p.gather(-1, targets.view({batch.windows, batch.length, 1}));  // (B, T, 1)
+  scores.rank = log_p.gt(target_log_p).sum(-1).add(1).cpu();
+  scores.entropy = log_p.exp().mul(log_p).sum(-1).neg().cpu();
+  return scores;
+}
+
+/// Bytes of each id's character in UTF-8.
+std::vector<std::int64_t> symbol_bytes(const Tokenizer& tokenizer) {
+  std::vector<std::int64_t> bytes;
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
+    bytes.push_back(end_mark ? 1 : static_cast<std::int64_t>(tokenizer.symbol(id).size()));
+  }
+  return bytes;
+}
+
+/// Adds up passes, window by window.
+class Accumulator {
+ public:
+  Accumulator(const Tokenizer& tokenizer, const Split& split, const std::function<void(const CharScore&)>& each)
+      : bytes_(symbol_bytes(tokenizer)), split_(split), each_(each) {}
+
+  void add(const PassScores& scores, std::span<const EvalWindow> windows) {
+    for (std::size_t b = 0; b < windows.size(); ++b) {
+      add(scores, windows[b], static_cast<std::int64_t>(b) * scores.length);
+    }
+  }
+  const Evaluation& result() const { return result_; }
+
+ private:
+  /// `row`: where the window's row begins in the pass.
+  void add(const PassScores& scores, const EvalWindow& window, std::int64_t row) {
+    double nats = 0.0;
+    for (std::int64_t t = window.length - window.scored; t < window.length; ++t) {
+      const std::int64_t index = window.offset + 1 + t;
+      const double loss = scores.nats[static_cast<std::size_t>(row + t)];
+      nats += loss;
+      result_.bytes += bytes_[static_cast<std::size_t>(split_.ids[static_cast<std::size_t>(index)])];
+      if (each_) {
+        each_({index, loss, scores.rank.const_data_ptr<std::int64_t>()[row + t],
+               scores.entropy.const_data_ptr<double>()[row + t]});
+      }
+    }
+    const double mean = nats / static_cast<double>(window.scored);
+    result_.nats += nats;
+    result_.squared_means += mean * mean;
+    result_.characters += window.scored;
+    ++result_.windows;
+  }
+
+  std::vector<std::int64_t> bytes_;
+  const Split& split_;
+  const std::function<void(const CharScore&)>& each_;
+  Evaluation result_;
+};
 
 }  // namespace
 
@@ -41,29 +102,25 @@ double Evaluation::perplexity() const { return std::exp(nats_per_char()); }
 double Evaluation::bits_per_char() const { return nats_per_char() / std::numbers::ln2; }
 double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
 
-Evaluation evaluate(CharGPT& model, const Tokenizer& tokenizer, const Split& split, std::int64_t batch,
-                    const std::function<bool()>& stopped) {
-  const torch::NoGradGuard no_grad;
-  const auto windows = evaluation_windows(split, model->config().context);
-  std::vector<std::int64_t> symbol_bytes;
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
-    const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
-    symbol_bytes.push_back(end_mark ? 1 : static_cast<std::int64_t>(tokenizer.symbol(id).size()));
-  }
-  Evaluation result;
+double Evaluation::standard_error() const {
+  if (windows < 2) return 0.0;
+  const auto n = static_cast<double>(windows);
+  const double mean = nats_per_char();
+  return std::sqrt(std::max(0.0, squared_means / n - mean * mean) / (n - 1));
+}
+
+Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split,
+                    const std::vector<EvalWindow>& windows, std::int64_t batch, const std::function<bool()>& stopped,
+                    const std::function<void(const CharScore&)>& each) {
+  passes.read_weights(false);
+  Accumulator total(tokenizer, split, each);
   for (std::size_t begin = 0; begin < windows.size(); begin += static_cast<std::size_t>(batch)) {
     if (stopped && stopped()) break;
     const std::size_t count = std::min(static_cast<std::size_t>(batch), windows.size() - begin);
     const std::span pass(windows.data() + begin, count);
-    result.nats += pass_nats(model, split, pass);
-    for (const EvalWindow& window : pass) {
-      result.characters += window.length;
-      for (std::int64_t i = 1; i <= window.length; ++i) {
-        result.bytes += symbol_bytes[static_cast<std::size_t>(split.ids[static_cast<std::size_t>(window.offset + i)])];
-      }
-    }
+    total.add(score_pass(passes, padded(split, pass), each != nullptr), pass);
   }
-  return result;
+  return total.result();
 }
 
 }  // namespace chargpt

@@ -56,6 +56,14 @@ double Passes::accumulate_gradients(const TokenBatch& batch, const DropoutState&
   return loss.item<double>();
 }
 
+torch::Tensor Passes::logits(const TokenBatch& batch, const DropoutState& dropout) {
+  const torch::NoGradGuard no_grad;
+  if (!network_) return model_->forward(to_tensor(batch.inputs, batch, model_->device()), dropout);
+  torch::Tensor logits = torch::empty({batch.windows, batch.length, model_->vocabulary()}, torch::kFloat);
+  network_->logits(batch, dropout, {logits.mutable_data_ptr<float>(), static_cast<std::size_t>(logits.numel())});
+  return logits;
+}
+
 std::vector<float> Passes::losses(const TokenBatch& batch) {
   if (network_) return network_->losses(batch);
   const torch::NoGradGuard no_grad;

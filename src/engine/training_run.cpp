@@ -23,12 +23,13 @@ Json step_record(const StepReport& report) {
   return record;
 }
 
-Json evaluation_record(std::int64_t step, const Evaluation& evaluation) {
+Json evaluation_record(std::int64_t step, const Evaluation& evaluation, EvalMode mode) {
   Json record;
   record["event"] = "evaluation";
   record["step"] = step;
   record["nats_per_char"] = evaluation.nats_per_char();
   record["characters"] = evaluation.characters;
+  if (mode == EvalMode::random) record["standard_error"] = evaluation.standard_error();
   return record;
 }
 
@@ -45,7 +46,9 @@ class TrainingRun {
   }
 
   RunResult run() {
-    if (result_.progress.acts_pending && !act(trainer_.steps_done())) return stop(true);
+    // A run that is resumed before its first step may have been evaluated there already: then it has a best step.
+    const bool first = config_.eval_first && trainer_.steps_done() == 0 && !result_.progress.best_step;
+    if ((result_.progress.acts_pending || first) && !act(trainer_.steps_done())) return stop(true);
     while (trainer_.steps_done() < trainer_.total_steps()) {
       const auto report = trainer_.step(events_.stopped);
       if (!report) return stop(false);
@@ -57,7 +60,13 @@ class TrainingRun {
   }
 
  private:
-  static bool due(std::int64_t every, std::int64_t step) { return every > 0 && step % every == 0; }
+  bool due(const Interval& every, std::int64_t step) const {
+    return step > 0 && every.due(step, trainer_.windows(), config_.batch);
+  }
+  bool evaluates_at(std::int64_t step) const {
+    if (trainer_.corpus().val.documents() == 0) return false;
+    return step == 0 ? config_.eval_first : due(config_.eval_every, step) || step == trainer_.total_steps();
+  }
   bool stopped() const { return events_.stopped && events_.stopped(); }
 
   void record(const StepReport& report) {
@@ -74,10 +83,7 @@ class TrainingRun {
     const bool last = step == trainer_.total_steps();
     std::optional<Evaluation> evaluation;
     std::optional<std::string> sample;
-    if ((due(config_.eval_every, step) || last) && trainer_.corpus().val.documents() > 0) {
-      evaluation = evaluate(trainer_.model(), trainer_.corpus().tokenizer, trainer_.corpus().val,
-                            trainer_.config().eval.batch, events_.stopped);
-    }
+    if (evaluates_at(step)) evaluation = evaluate_now();
     if (due(config_.sample_every, step) && !stopped()) sample = draw_sample();
     if (stopped()) return false;
     const bool best = evaluation && note(step, *evaluation);
@@ -85,6 +91,15 @@ class TrainingRun {
     result_.progress.acts_pending = false;
     if (due(config_.save_every, step) || best || last) save(step);
     return true;
+  }
+
+  Evaluation evaluate_now() const {
+    const Config& config = trainer_.config();
+    const Corpus& corpus = trainer_.corpus();
+    const auto windows =
+        evaluation_windows(corpus.val, config.model.context, config.eval, static_cast<std::uint64_t>(config.run.seed),
+                           static_cast<std::uint64_t>(trainer_.steps_done()));
+    return evaluate(trainer_.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, events_.stopped);
   }
 
   /// True when it is the best so far.
@@ -97,7 +112,7 @@ class TrainingRun {
       progress.best_loss = loss;
     }
     result_.last_loss = loss;
-    metrics_.append(evaluation_record(step, evaluation));
+    metrics_.append(evaluation_record(step, evaluation, trainer_.config().eval.mode));
     if (events_.evaluation) events_.evaluation(step, evaluation, best);
     return best;
   }

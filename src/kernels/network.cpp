@@ -256,10 +256,14 @@ std::vector<float> Network::losses(const TokenBatch& batch) {
   return losses;
 }
 
-void Network::logits(std::span<const std::int32_t> ids, std::span<float> logits) {
-  reserve(1, static_cast<std::int64_t>(ids.size()), false);
-  forward(ids.data(), {}, 0, *activations_[0], scratch_[0]);
-  std::copy_n(activations_[0]->dy.back(), logits.size(), logits.data());
+void Network::logits(const TokenBatch& batch, const DropoutState& dropout, std::span<float> logits) {
+  reserve(index(pool_.threads()), batch.length, dropout.p > 0.0);
+  pool_.run(batch.windows, [&](std::int64_t i, int worker) {
+    Activations& a = *activations_[index(worker)];
+    forward(batch.inputs.data() + i * batch.length, dropout, dropout.first_window + i, a, scratch_[index(worker)]);
+    const std::size_t count = a.T * index(vocabulary_);
+    std::copy_n(a.dy.back(), count, logits.data() + index(i) * count);
+  });
 }
 
 }  // namespace chargpt

@@ -28,6 +28,8 @@ struct ConfigKeyTest : testing::Test {
   std::vector<double> list = {0.5};
   Colour colour = Colour::red;
   std::int64_t free = 0;
+  bool flag = false;
+  Interval every = 3;
   KeyList keys;
 
   void SetUp() override {
@@ -39,6 +41,8 @@ struct ConfigKeyTest : testing::Test {
     keys.add("list", list, {0, 1, false, true}, "Numbers.");
     keys.add("colour", colour, "A colour.");
     keys.add("free", free, {}, "Any integer.");
+    keys.add("flag", flag, "Yes or no.");
+    keys.add("every", every, {0, 100}, "How often.");
   }
 
   void set(const std::string& key, const Json& value) { keys.find(key)->set(value, "f.json"); }
@@ -60,7 +64,7 @@ struct ConfigKeyTest : testing::Test {
 TEST_F(ConfigKeyTest, NamesAreSectionAndKeyInOrder) {
   std::string names;
   for (const ConfigKey& key : keys.keys()) names += key.name + " ";
-  EXPECT_EQ(names, "a.count a.rate a.text b.list b.colour b.free ");
+  EXPECT_EQ(names, "a.count a.rate a.text b.list b.colour b.free b.flag b.every ");
   EXPECT_EQ(keys.find("b.list")->section(), "b");
   EXPECT_EQ(keys.find("b.list")->leaf(), "list");
   EXPECT_EQ(keys.find("a.list"), nullptr);
@@ -73,6 +77,8 @@ TEST_F(ConfigKeyTest, TypesHaveNames) {
   EXPECT_EQ(keys.find("a.text")->type(), "text");
   EXPECT_EQ(keys.find("b.list")->type(), "numbers");
   EXPECT_EQ(keys.find("b.colour")->type(), "red | green");
+  EXPECT_EQ(keys.find("b.flag")->type(), "truth value");
+  EXPECT_EQ(keys.find("b.every")->type(), "interval");
 }
 
 TEST_F(ConfigKeyTest, SetsTheMemberAndGetsItBack) {
@@ -96,6 +102,30 @@ TEST_F(ConfigKeyTest, AnIntegerIsANumberAndAWholeNumberIsAnInteger) {
   EXPECT_EQ(rate, 1.0);
   set("a.count", 1e3);
   EXPECT_EQ(count, 1000);
+}
+
+TEST_F(ConfigKeyTest, AnIntervalIsANumberOfStepsOrATextWithAUnit) {
+  set("b.every", "2 epochs");
+  EXPECT_EQ(every, Interval(2, IntervalUnit::epochs));
+  EXPECT_EQ(keys.find("b.every")->get(), Json("2 epochs"));
+  set("b.every", 7);
+  EXPECT_EQ(every, Interval(7));
+  EXPECT_EQ(keys.find("b.every")->get(), Json(7));
+  set("b.every", "8 steps");
+  EXPECT_EQ(every, Interval(8));
+  const std::string wanted = ", wanted a number of steps, or a text such as \"2 epochs\", 0 to 100";
+  EXPECT_EQ(refusal("b.every", "2 weeks"), "f.json: b.every: got \"2 weeks\" (text)" + wanted);
+  EXPECT_EQ(refusal("b.every", "101 epochs"), "f.json: b.every: got \"101 epochs\" (text)" + wanted);
+  EXPECT_EQ(refusal("b.every", -1), "f.json: b.every: got -1" + wanted);
+  EXPECT_EQ(refusal("b.every", 1.5), "f.json: b.every: got 1.5" + wanted);
+}
+
+TEST_F(ConfigKeyTest, ATruthValueIsTrueOrFalse) {
+  set("b.flag", true);
+  EXPECT_TRUE(flag);
+  EXPECT_EQ(keys.find("b.flag")->get(), Json(true));
+  EXPECT_EQ(refusal("b.flag", 1), "f.json: b.flag: got 1, wanted true or false");
+  EXPECT_EQ(refusal("b.flag", "yes"), "f.json: b.flag: got \"yes\" (text), wanted true or false");
 }
 
 TEST_F(ConfigKeyTest, RefusalsSayWhatWasGotAndWhatIsWanted) {

@@ -10,16 +10,23 @@ namespace {
 
 TEST(ConfigSchema, HasEveryKeyWithTypeDefaultAndHelp) {
   const Json schema = config_schema();
-  const std::map<std::string, std::string> types = {
-      {"integer", "integer"}, {"number", "number"}, {"text", "string"}, {"numbers", "array"}};
+  const std::map<std::string, std::string> types = {{"integer", "integer"},
+                                                    {"number", "number"},
+                                                    {"text", "string"},
+                                                    {"numbers", "array"},
+                                                    {"truth value", "boolean"}};
   Config config;
   const KeyList keys = describe(config);
   for (const ConfigKey& key : keys.keys()) {
     const Json& section = schema.at("properties").at(std::string(key.section()));
     const Json& row = section.at("properties").at(std::string(key.leaf()));
     const auto type = types.find(key.type());
-    EXPECT_EQ(row.at("type"), type == types.end() ? "string" : type->second) << key.name;
-    EXPECT_EQ(row.contains("enum"), type == types.end()) << key.name;
+    if (std::holds_alternative<Interval*>(key.value)) {
+      EXPECT_EQ(row.at("anyOf").size(), 2U) << key.name;
+    } else {
+      EXPECT_EQ(row.at("type"), type == types.end() ? "string" : type->second) << key.name;
+      EXPECT_EQ(row.contains("enum"), type == types.end()) << key.name;
+    }
     EXPECT_EQ(row.at("default"), key.get()) << key.name;
     EXPECT_EQ(row.at("description"), key.help) << key.name;
   }

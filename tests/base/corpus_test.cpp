@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "chargpt/base/random.hpp"
+#include "chargpt/base/windows.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -225,33 +228,47 @@ TEST_F(LoadCorpusTest, AModelWithoutEndMarkRefusesDocuments) {
                [&] { load_corpus(config_, tokenizer); });
 }
 
+TEST_F(LoadCorpusTest, TheLecturesWindowsAreThoseOfABruteForceCutOfTheDocuments) {
+  std::vector<std::string> texts;
+  std::set<char> characters;
+  for (std::uint64_t d = 0; d < 60; ++d) {
+    texts.emplace_back();
+    for (std::uint64_t i = 0; i <= random_below(1, Purpose::split, 0, d, 15); ++i) {
+      texts.back() += static_cast<char>('a' + random_below(1, Purpose::split, 1 + d, i, 20));
+      characters.insert(texts.back().back());
+    }
+  }
+  std::int64_t windows = 0;
+  for (const std::string& text : texts) {
+    const std::string marked = text + "$";
+    for (std::size_t begin = 0; begin < marked.size(); ++begin) {
+      windows += marked.substr(begin, 5).size() == 5 ? 1 : 0;  // T + 1 = 5 ids
+    }
+  }
+  config_.data.val_fraction = 0;
+  set_data("d.jsonl", jsonl(texts));
+  const Corpus corpus = load();
+  EXPECT_EQ(WindowIndex(corpus.train, config_.model.context, 1).size(), windows);
+  EXPECT_EQ(corpus.tokenizer.size(), static_cast<std::int64_t>(characters.size()) + 1);
+}
+
+TEST_F(LoadCorpusTest, ValidationByWholeWindowsNeedsOne) {
+  config_.data.val_fraction = 0.2;
+  set_data("d.txt", "abcdefghijklmnopqrst");  // 4 characters to validate
+  load();
+  config_.eval.mode = EvalMode::random;
+  expect_refused({"the val part has 4 characters, but scoring needs 5"});
+  config_.eval.mode = EvalMode::windows;
+  config_.eval.stride = 1;
+  expect_refused({"the val part has 4 characters, but scoring needs 5"});
+  config_.eval.mode = EvalMode::sliding;
+  load();
+}
+
 TEST_F(LoadCorpusTest, AnUnknownCharacterNamesItsDocument) {
   set_data("d.jsonl", jsonl({"aaaaaa", "aaaaaa", "aabaaa"}));
   expect_error(ExitCode::bad_data, {"d.jsonl, document 3: character U+0062 'b' at position 2"},
                [&] { load_corpus(config_, Tokenizer({U'a'}, true)); });
-}
-
-TEST(EncodeForScoring, LeavesOutAndCountsUnknownCharacters) {
-  Documents documents;
-  documents.texts = {U"abxa", U"yy", U"x\u0308"};
-  const Tokenizer tokenizer({U'a', U'b'}, false);
-  const auto scored = encode_for_scoring(documents, tokenizer);
-  EXPECT_EQ(documents_of(scored.split, tokenizer), (std::vector<std::string>{"aba", "", ""}));
-  EXPECT_EQ(scored.unknown_characters, 5);
-  EXPECT_TRUE(scored.unknown_sample.starts_with("U+0078 'x', U+0079 'y', U+0308")) << scored.unknown_sample;
-}
-
-TEST(EncodeForScoring, EndsDocumentsWhereTheModelHasAnEndMark) {
-  Documents documents;
-  documents.texts = {U"ab", U"a"};
-  documents.end_mark = true;
-  const Tokenizer with({U'a', U'b'}, true);
-  const Tokenizer without({U'a', U'b'}, false);
-  EXPECT_EQ(documents_of(encode_for_scoring(documents, with).split, with),
-            (std::vector<std::string>{"ab<|e|>", "a<|e|>"}));
-  EXPECT_EQ(documents_of(encode_for_scoring(documents, without).split, without), (std::vector<std::string>{"ab", "a"}));
-  documents.end_mark = false;
-  EXPECT_EQ(documents_of(encode_for_scoring(documents, with).split, with), (std::vector<std::string>{"ab", "a"}));
 }
 
 TEST(Part, HasTheNamesOfTheCommandLine) {

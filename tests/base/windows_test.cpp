@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "chargpt/base/random.hpp"
@@ -118,27 +119,55 @@ TEST(TotalSteps, AreTheStepsOrTheBatchesThatTheEpochsNeed) {
   EXPECT_EQ(total_steps(train, 17), 5);
 }
 
-TEST(EvaluationWindows, ScoreEveryIdButTheFirstOfEachDocumentOnceInOrder) {
+EvalConfig eval_config(EvalMode mode, std::int64_t stride = 0) {
+  EvalConfig config;
+  config.mode = mode;
+  config.stride = stride;
+  return config;
+}
+
+std::vector<EvalWindow> windows_of(const Split& split, std::int64_t context, const EvalConfig& config = {}) {
+  return evaluation_windows(split, context, config, 1, 0);
+}
+
+/// Every id but the first of each document.
+std::vector<std::int64_t> ids_to_score(const Split& split) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+    for (std::int64_t i = split.starts[d] + 1; i < split.starts[d + 1]; ++i) ids.push_back(i);
+  }
+  return ids;
+}
+
+std::vector<std::int64_t> scored_ids(const std::vector<EvalWindow>& windows) {
+  std::vector<std::int64_t> ids;
+  for (const EvalWindow& window : windows) {
+    for (std::int64_t i = window.length - window.scored; i < window.length; ++i) ids.push_back(window.offset + 1 + i);
+  }
+  return ids;
+}
+
+std::int64_t document_start(const Split& split, std::int64_t id) {
+  return *(std::upper_bound(split.starts.begin(), split.starts.end(), id) - 1);
+}
+
+TEST(EvaluationWindows, SideBySideScoreEveryIdButTheFirstOfEachDocumentOnceInOrder) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Split split = random_split(seed);
-    std::vector<std::int64_t> expected;
-    for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-      for (std::int64_t i = split.starts[d] + 1; i < split.starts[d + 1]; ++i) expected.push_back(i);
-    }
     for (const std::int64_t context : {1, 2, 7, 16, 100}) {
-      std::vector<std::int64_t> scored;
-      for (const auto& window : evaluation_windows(split, context)) {
+      const auto windows = windows_of(split, context);
+      for (const auto& window : windows) {
         ASSERT_GE(window.length, 1);
         ASSERT_LE(window.length, context);
-        for (std::int64_t i = 1; i <= window.length; ++i) scored.push_back(window.offset + i);
+        ASSERT_EQ(window.scored, window.length);
       }
-      ASSERT_EQ(scored, expected) << "seed " << seed << ", context " << context;
+      ASSERT_EQ(scored_ids(windows), ids_to_score(split)) << "seed " << seed << ", context " << context;
     }
   }
 }
 
 TEST(EvaluationWindows, NeverReachFromOneDocumentIntoTheNext) {
-  const auto windows = evaluation_windows(split_of({3, 0, 1, 5}), 3);
+  const auto windows = windows_of(split_of({3, 0, 1, 5}), 3);
   ASSERT_EQ(windows.size(), 3);
   EXPECT_EQ(windows[0].offset, 0);
   EXPECT_EQ(windows[0].length, 2);
@@ -146,6 +175,94 @@ TEST(EvaluationWindows, NeverReachFromOneDocumentIntoTheNext) {
   EXPECT_EQ(windows[1].length, 3);
   EXPECT_EQ(windows[2].offset, 7);
   EXPECT_EQ(windows[2].length, 1);
+}
+
+TEST(EvaluationWindows, WithAStrideAreThoseOfATrainingAndCountWhole) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Split split = random_split(seed);
+    for (const std::int64_t context : {1, 2, 7, 16}) {
+      for (const std::int64_t stride : {1, 3, 16, 40}) {
+        const auto windows = windows_of(split, context, eval_config(EvalMode::windows, stride));
+        std::vector<std::int64_t> offsets;
+        for (const EvalWindow& window : windows) {
+          ASSERT_EQ(window.length, context);
+          ASSERT_EQ(window.scored, context);
+          offsets.push_back(window.offset);
+        }
+        ASSERT_EQ(offsets, offsets_by_search(split, context, stride));
+      }
+    }
+  }
+}
+
+TEST(EvaluationWindows, SlidingScoreEachIdOnceFromEnoughBeforeIt) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Split split = random_split(seed);
+    for (const std::int64_t context : {1, 2, 7, 16, 100}) {
+      for (const std::int64_t stride : {1, 2, 5, 16, 1000}) {
+        const std::int64_t kept = context - std::min(stride, context) + 1;
+        const auto windows = windows_of(split, context, eval_config(EvalMode::sliding, stride));
+        ASSERT_EQ(scored_ids(windows), ids_to_score(split)) << "seed " << seed << ", " << context << ", " << stride;
+        for (const EvalWindow& window : windows) {
+          const std::int64_t first_scored = window.offset + 1 + window.length - window.scored;
+          const std::int64_t there = first_scored - document_start(split, first_scored);
+          ASSERT_LE(window.length, context);
+          ASSERT_GE(first_scored - window.offset, std::min(kept, there));
+          ASSERT_GE(window.offset, document_start(split, first_scored));
+        }
+      }
+    }
+  }
+}
+
+TEST(EvaluationWindows, SlidingByOneSeesAllThatTheContextHolds) {
+  const Split split = random_split(7);
+  for (const EvalWindow& window : windows_of(split, 7, eval_config(EvalMode::sliding, 1))) {
+    const std::int64_t last = window.offset + window.length;  // alone or, at a document's start, among the first 7
+    EXPECT_TRUE(window.scored == 1 || window.offset == document_start(split, last));
+    EXPECT_EQ(window.offset, std::max(document_start(split, last), last - 7));
+  }
+}
+
+TEST(EvaluationWindows, RandomDrawsTrainingWindowsUniformlyAndBySeedAndRound) {
+  EvalConfig config = eval_config(EvalMode::random);
+  config.windows = 9000;
+  const Split split = split_of({12, 3, 11, 8});  // 5, 0, 4 and 1 windows of 7 + 1 ids
+  std::map<std::int64_t, double> seen;
+  for (const EvalWindow& window : windows_of(split, 7, config)) {
+    EXPECT_EQ(window.length, 7);
+    EXPECT_EQ(window.scored, 7);
+    seen[window.offset] += 1;
+  }
+  const auto offsets = offsets_by_search(split, 7, 1);
+  double chi_square = 0;
+  for (const std::int64_t offset : offsets) chi_square += (seen[offset] - 900) * (seen[offset] - 900) / 900;
+  EXPECT_EQ(seen.size(), offsets.size());
+  EXPECT_LT(chi_square, 27.9);  // the 99.9 % point for 9 degrees of freedom
+
+  config.windows = 20;
+  const auto drawn = [&](std::uint64_t seed, std::uint64_t round) {
+    return scored_ids(evaluation_windows(split, 7, config, seed, round));
+  };
+  EXPECT_EQ(drawn(3, 4), drawn(3, 4));
+  EXPECT_NE(drawn(3, 4), drawn(3, 5));
+  EXPECT_NE(drawn(3, 4), drawn(4, 4));
+  EXPECT_TRUE(windows_of(split_of({7, 7}), 7, config).empty());
+}
+
+/// The lecture's counting rule, by hand: every document with its end mark, every window of T + 1 ids within it.
+TEST(EvaluationWindows, CountOfAllWindowsIsThatOfABruteForceCut) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Split split = random_split(seed);
+    std::int64_t count = 0;
+    for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+      for (std::int64_t begin = split.starts[d]; begin < split.starts[d + 1]; ++begin) {
+        count += begin + 7 < split.starts[d + 1] ? 1 : 0;
+      }
+    }
+    ASSERT_EQ(WindowIndex(split, 7, 1).size(), count);
+    ASSERT_EQ(static_cast<std::int64_t>(windows_of(split, 7, eval_config(EvalMode::windows, 1)).size()), count);
+  }
 }
 
 }  // namespace

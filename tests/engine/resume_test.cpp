@@ -39,7 +39,11 @@ const std::vector<Variant> kVariants = {
     {"warm-up as long as the run", [](Config& c) { c.schedule.warmup = 12; }},
     {"a rate that ends above zero", [](Config& c) { c.schedule.min_learning_rate = 1e-3; }},
     {"no validation", [](Config& c) { c.data.val_fraction = 0.0; }},
-    {"one checkpoint kept, saved at each step", [](Config& c) { c.train.keep = c.train.save_every = 1; }},
+    {"one checkpoint kept, saved at each step",
+     [](Config& c) {
+       c.train.keep = 1;
+       c.train.save_every = 1;
+     }},
     {"much dropout, head by head",
      [](Config& c) {
        c.model.dropout = 0.6;

@@ -65,6 +65,7 @@ class TrainingRunTest : public testing::Test {
   TempDir dir_;
   Config config_ = [this] {
     Config config = tiny_config(dir_);
+    config.train.eval_first = true;
     config.train.sample_every = 4;
     config.sample.length = 5;
     return config;

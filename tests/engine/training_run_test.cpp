@@ -13,7 +13,7 @@ namespace {
 
 TEST_F(TrainingRunTest, AStoppedAndResumedRunIsTheUninterruptedOne) {
   const Outcome straight = outcome(dir_ / "straight", run(dir_ / "straight"));
-  EXPECT_EQ(straight.records.size(), 12U + 3U + 3U);
+  EXPECT_EQ(straight.records.size(), 12U + 4U + 3U);
   for (int stop_after = 0; stop_after < 80; ++stop_after) {
     SCOPED_TRACE(stop_after);
     const std::string folder = dir_ / ("stopped" + std::to_string(stop_after));
@@ -39,6 +39,43 @@ TEST_F(TrainingRunTest, HowOftenItEvaluatesSavesAndSamplesNeverChangesTraining) 
   config_.train.eval_every = config_.train.save_every = config_.train.sample_every = 0;
   const Outcome seldom = outcome(dir_ / "seldom", run(dir_ / "seldom"));
   EXPECT_TRUE(often.weights.equal(seldom.weights));
+}
+
+/// The steps of the run's evaluation records.
+std::vector<std::int64_t> evaluated(const Outcome& outcome) {
+  std::vector<std::int64_t> steps;
+  for (const Json& record : outcome.records) {
+    if (record["event"] == "evaluation") steps.push_back(record["step"].get<std::int64_t>());
+  }
+  return steps;
+}
+
+TEST_F(TrainingRunTest, EvaluatesBeforeTheFirstStepAndAfterEachEpoch) {
+  config_.data.stride = 100;
+  config_.data.windows = WindowOrder::shuffled;
+  config_.train.steps = 0;
+  config_.train.epochs = 3;
+  config_.train.eval_every = {1, IntervalUnit::epochs};
+  const std::int64_t windows = Trainer(config_, corpus_).windows();
+  std::vector<std::int64_t> wanted = {0};
+  for (int epoch = 1; epoch <= 3; ++epoch) wanted.push_back((epoch * windows + 3) / 4);  // batches of 4
+  const Outcome run_outcome = outcome(dir_ / "run", run(dir_ / "run"));
+  EXPECT_EQ(evaluated(run_outcome), wanted);
+  EXPECT_EQ(run_outcome.records.front()["step"], 0);
+}
+
+TEST_F(TrainingRunTest, ARandomEstimateIsRecordedWithItsErrorAndDrawnAnewEachTime) {
+  config_.eval.mode = EvalMode::random;
+  config_.eval.windows = 20;
+  config_.optimizer.learning_rate = 1e-12;  // the weights stay, the draws change
+  const Outcome estimates = outcome(dir_ / "run", run(dir_ / "run"));
+  std::set<double> losses;
+  for (const Json& record : estimates.records) {
+    if (record["event"] != "evaluation") continue;
+    EXPECT_GT(record["standard_error"].get<double>(), 0.0);
+    losses.insert(record["nats_per_char"].get<double>());
+  }
+  EXPECT_EQ(losses.size(), 4U);
 }
 
 TEST_F(TrainingRunTest, KeepsTheNewestCheckpointsAndTheBest) {

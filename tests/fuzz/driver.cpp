@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     const std::string input = mutated(corpus[below(random, corpus.size())], random);
     std::ofstream("crash", std::ios::binary) << input;
     run(input);
+    std::filesystem::remove("crash");
   }
-  std::filesystem::remove("crash");
   return 0;
 }

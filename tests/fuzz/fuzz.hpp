@@ -28,9 +28,11 @@ int accept_or_refuse(Read read) {
   return 0;
 }
 
-/// The path of a file, the same for all inputs, that holds this one.
+/// The path of a file, the same for all inputs, that holds this one. It is made anew each time, since emptying one that
+/// has contents makes some file systems wait for the disk.
 inline std::string file_with(std::string_view contents) {
   static const TempDir folder;
+  std::filesystem::remove(folder / "input");
   return folder.write("input", std::string(contents));
 }
 

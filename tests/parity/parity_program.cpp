@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "chargpt/base/windows.hpp"
 #include "chargpt/engine/model_file.hpp"
 #include "chargpt/engine/trainer.hpp"
-#include "chargpt/nn/char_gpt.hpp"
 
 namespace chargpt {
 namespace {
@@ -100,30 +98,6 @@ NamedTensors weights(const Json& request) {
   return tensors;
 }
 
-torch::Tensor native_logits(CharGPT& model, const TokenBatch& batch) {
-  ThreadPool pool(1);
-  Network network(model->config(), model->vocabulary(), pool);
-  network.load(model->flat().values().const_data_ptr<float>(), false);
-  const auto length = static_cast<std::size_t>(batch.length);
-  std::vector<torch::Tensor> windows;
-  for (std::size_t begin = 0; begin < batch.inputs.size(); begin += length) {
-    windows.push_back(torch::empty({batch.length, model->vocabulary()}));
-    network.logits({batch.inputs.data() + begin, length}, numbers(windows.back()));
-  }
-  return torch::stack(windows);
-}
-
-/// (B, T, V). Nothing from the native path with dropout, which it has in training alone, and that gives no logits.
-std::optional<torch::Tensor> logits_of(Passes& passes, const TokenBatch& batch, const DropoutState& dropout) {
-  const torch::NoGradGuard no_grad;
-  if (passes.path() != AttentionPath::native) {
-    const torch::Tensor ids = torch::tensor(batch.inputs, torch::kLong).view({batch.windows, batch.length});
-    return passes.model()->forward(ids, dropout);
-  }
-  if (dropout.p > 0.0) return std::nullopt;
-  return native_logits(passes.model(), batch);
-}
-
 /// Logits, loss and gradients for given weights and ids.
 NamedTensors pass(const Json& request) {
   const bool twice_as_exact = request.at("precision") == "double";
@@ -132,8 +106,7 @@ NamedTensors pass(const Json& request) {
   const TokenBatch batch = batch_of(request);
   const DropoutState dropout = dropout_of(request);
   const double loss = passes.accumulate_gradients(batch, dropout, 1.0);
-  NamedTensors tensors = {{"loss", torch::tensor(loss, torch::kDouble)}};
-  if (const auto logits = logits_of(passes, batch, dropout)) tensors.emplace_back("logits", *logits);
+  NamedTensors tensors = {{"logits", passes.logits(batch, dropout)}, {"loss", torch::tensor(loss, torch::kDouble)}};
   FlatParameters& flat = passes.model()->flat();
   add_parts(tensors, flat, flat.gradients(), "gradient.");
   return tensors;

@@ -26,6 +26,12 @@ struct Arguments {
   std::optional<std::string> prompt;
   std::string prompt_file;
   std::string data, split;
+  std::string per_char, by, compare;
+  bool baselines = false;
+  std::optional<std::string> text;
+  std::string svg;
+  std::int64_t block = 0;
+  bool numerics = false;
 
   std::vector<std::string> files;  ///< positional arguments
   std::optional<double> seconds;
@@ -37,6 +43,8 @@ int run_sample(const Arguments& arguments);
 int run_eval(const Arguments& arguments);
 int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
+int run_explain(const Arguments& arguments);
+int run_doctor(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);

@@ -29,6 +29,16 @@ std::string_view name(WindowOrder value);
 enum class AttentionPath { automatic, heads, fused, native };
 std::string_view name(AttentionPath value);
 
+/// In which windows a text is scored. `windows`: windows side by side, or those of a training with that stride;
+/// `sliding`: every character once, from a window moved by a stride; `random`: a random part of all training windows.
+enum class EvalMode { windows, sliding, random };
+std::string_view name(EvalMode value);
+
+/// What happens to a character that is scored and not in the vocabulary: refused; left out; left out and charged at a
+/// fixed cost.
+enum class UnknownRule { error, skip, charge };
+std::string_view name(UnknownRule value);
+
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
 
@@ -72,15 +82,16 @@ struct ModelConfig {
 };
 
 struct TrainConfig {
-  std::int64_t steps = 2000;      ///< optimizer steps; 0: as many as `epochs` needs
-  std::int64_t epochs = 0;        ///< passes over the training windows; exactly one of steps and epochs is not 0
-  std::int64_t batch = 32;        ///< windows per optimizer step
-  std::int64_t micro_batch = 0;   ///< windows per pass; 0: batch
-  std::int64_t eval_every = 250;  ///< steps; 0: only at the end
-  std::int64_t save_every = 0;    ///< steps; 0: only at evaluations that are the best so far, and at the end
-  std::int64_t keep = 2;          ///< checkpoints kept besides the best
-  std::int64_t log_every = 50;    ///< steps between progress lines where stderr is no terminal
-  std::int64_t sample_every = 0;  ///< steps between samples, drawn with the `sample` section; 0: none
+  std::int64_t steps = 2000;     ///< optimizer steps; 0: as many as `epochs` needs
+  std::int64_t epochs = 0;       ///< passes over the training windows; exactly one of steps and epochs is not 0
+  std::int64_t batch = 32;       ///< windows per optimizer step
+  std::int64_t micro_batch = 0;  ///< windows per pass; 0: batch
+  bool eval_first = false;       ///< evaluate before the first step too
+  Interval eval_every = 250;     ///< 0: only at the end
+  Interval save_every = 0;       ///< 0: only at evaluations that are the best so far, and at the end
+  std::int64_t keep = 2;         ///< checkpoints kept besides the best
+  std::int64_t log_every = 50;   ///< steps between progress lines where stderr is no terminal
+  Interval sample_every = 0;     ///< samples are drawn with the `sample` section; 0: none
   NonFinitePolicy on_nonfinite = NonFinitePolicy::stop;
 
   std::int64_t windows_per_pass() const { return micro_batch == 0 ? batch : micro_batch; }
@@ -88,7 +99,12 @@ struct TrainConfig {
 };
 
 struct EvalConfig {
-  std::int64_t batch = 64;  ///< windows per pass; changes speed and memory, never the result
+  EvalMode mode = EvalMode::windows;
+  std::int64_t stride = 0;       ///< characters from window to window; 0: see evaluation_windows()
+  std::int64_t windows = 10000;  ///< how many `random` draws
+  UnknownRule unknown = UnknownRule::skip;
+  double unknown_nats = 13.92;  ///< cost of an unknown character; default: one of Unicode's 1,114,112 code points
+  std::int64_t batch = 64;      ///< windows per pass; changes speed and memory, never the result
 
   void describe(KeyList& keys);
 };

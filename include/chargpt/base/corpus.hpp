@@ -57,19 +57,11 @@ struct Corpus {
 /// n characters is at floor((1 - val - test) * n) and floor((1 - test) * n). A split by document permutes documents by
 /// data.split_seed; floor(fraction * documents) go to test and to val, at least one where the fraction is above 0.
 /// Errors: as read_documents; bad_data when train, or a validation or test part that was asked for, has no window of
-/// model.context + 1 ids for training (train) or fewer than 2 ids (val, test), with the numbers and the setting to
-/// change.
+/// model.context + 1 ids for training (train) or too few ids for eval.mode (val, test: 2, or a whole window), with the
+/// numbers and the setting to change.
 Corpus load_corpus(const Config& config);
 
 /// As load_corpus, with a vocabulary given by a model: bad_data when the text holds a character outside it.
 Corpus load_corpus(const Config& config, const Tokenizer& tokenizer);
-
-/// Encodes documents for scoring with a fixed vocabulary. Characters outside it are left out and counted.
-struct ScoredText {
-  Split split;
-  std::int64_t unknown_characters = 0;
-  std::string unknown_sample;  ///< the first few different unknown characters, described for a message
-};
-ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer);
 
 }  // namespace chargpt

@@ -44,14 +44,27 @@ class WindowSchedule {
 /// Optimizer steps of a run: train.steps, or ceil(epochs * windows / batch).
 std::int64_t total_steps(const TrainConfig& train, std::int64_t windows);
 
-/// A stretch of one document to be scored: `length` targets, ids[offset + 1 .. offset + length], each predicted from
-/// the ids before it that lie in ids[offset ..]. length <= context.
+/// A stretch of one document to be scored: ids[offset + 1 .. offset + length] are each predicted from the ids before
+/// them that lie in ids[offset ..]; the last `scored` of these predictions count. scored <= length <= context.
 struct EvalWindow {
   std::int64_t offset;
   std::int64_t length;
+  std::int64_t scored;
 };
 
-/// Non-overlapping windows that together score every id of every document except each document's first, in order.
-std::vector<EvalWindow> evaluation_windows(const Split& split, std::int64_t context);
+/// The windows in which eval.mode has a split scored by a model of this context.
+/// - windows, eval.stride 0: side by side, every id but each document's first once, in order.
+/// - windows with a stride: all windows that training takes at that stride, whole ones only, every position of each.
+///   Stride 1 is the mean over everything that a stride-1 training sees.
+/// - sliding: every id but each document's first once, in order, from the `context` ids before it or, by the stride, at
+///   least context - stride + 1 of them (fewer only at a document's start). The stride is at most the context; 0 stands
+///   for half of it.
+/// - random: eval.windows independent draws from the training windows of stride 1, a pure function of (seed, round): an
+///   estimate of `windows` with stride 1.
+std::vector<EvalWindow> evaluation_windows(const Split& split, std::int64_t context, const EvalConfig& eval,
+                                           std::uint64_t seed, std::uint64_t round);
+
+/// The stride of `sliding` in ids.
+std::int64_t sliding_stride(const EvalConfig& eval, std::int64_t context);
 
 }  // namespace chargpt

@@ -12,5 +12,7 @@ int train_command(const Request& request);
 int sample_command(const Request& request);
 int eval_command(const Request& request);
 int bench_command(const Request& request);
+int explain_command(const Request& request);
+int doctor_command(const Request& request);
 
 }  // namespace chargpt

@@ -14,13 +14,17 @@ namespace chargpt {
 // What the program hands to the engine library. Both are built together; the version is compared before anything else
 // is read. No torch header here: app/ includes this file.
 
-enum class Command { train, sample, eval, bench };
+enum class Command { train, sample, eval, bench, explain, doctor };
 
-/// Where sample and eval take their model from.
+/// Into which parts eval divides a text besides scoring it whole.
+enum class PartKind { none, document, line, character_class };
+
+/// Where sample, eval and explain take their model from.
 struct ModelChoice {
   std::string folder;      ///< a run folder or a checkpoint folder; or empty:
   std::string file;        ///< a model file
-  std::string checkpoint;  ///< "best", "last" or a step, within a run folder; empty: best, or last without a best
+  std::string checkpoint;  ///< "best", "last" or a step, within a run folder, for eval also "all"; empty: best, or last
+                           ///< without a best
 };
 
 struct Request {
@@ -38,6 +42,14 @@ struct Request {
 
   std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data
   std::string part = "val";                ///< eval: "train", "val" or "test"
+  std::string per_char;                    ///< eval: file for a line about each character, or empty
+  PartKind by = PartKind::none;            ///< eval: parts that are scored too
+  bool baselines = false;                  ///< eval: score simpler models beside this one
+  std::optional<ModelChoice> compare;      ///< eval: another model to compare with, character by character
+  std::string text;                        ///< explain: what the model looks at
+  std::string svg_folder;                  ///< explain: where to draw the attention, or empty
+  std::int64_t block = 0;                  ///< explain: which block is looked into
+  bool numerics = false;                   ///< doctor: check the numbers of every device too
   std::string prompt_source = "--prompt";  ///< sample: names the prompt in messages
   std::optional<double> bench_seconds;     ///< bench: time for each measurement
 

@@ -28,6 +28,9 @@ class Passes {
   /// in nats.
   double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share);
 
+  /// Logits (windows, length, V) of the model's type, on its device, without gradients.
+  torch::Tensor logits(const TokenBatch& batch, const DropoutState& dropout = {});
+
   /// Loss in nats of each target: (windows, length). No dropout.
   std::vector<float> losses(const TokenBatch& batch);
 

@@ -37,6 +37,7 @@ class Trainer {
 
   std::int64_t steps_done() const { return optimizer_.steps(); }
   std::int64_t total_steps() const { return total_steps_; }
+  std::int64_t windows() const { return index_.size(); }  ///< training windows: one epoch
   CharGPT& model() { return passes_.model(); }
   Passes& passes() { return passes_; }
   AdamW& optimizer() { return optimizer_; }

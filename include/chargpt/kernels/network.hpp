@@ -45,8 +45,8 @@ class Network {
   /// Loss in nats of each target: (windows, length).
   std::vector<float> losses(const TokenBatch& batch);
 
-  /// Logits of all positions of one sequence, written to `logits` (ids.size(), vocabulary).
-  void logits(std::span<const std::int32_t> ids, std::span<float> logits);
+  /// Logits of all positions, written to `logits` (windows, length, vocabulary).
+  void logits(const TokenBatch& batch, const DropoutState& dropout, std::span<float> logits);
 
   const ParameterLayout& layout() const { return layout_; }
 

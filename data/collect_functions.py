@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Collects the documented functions of this interpreter's standard library, one JSON object {"text": source} a line.
+"""Collects the documented functions of a tree of Python sources, one JSON object {"text": source} a line.
 
-Usage: collect_stdlib.py [OUTPUT]     (default: stdlib_functions.jsonl beside this script)
+Usage: collect_functions.py [FOLDER [OUTPUT]]
+  FOLDER   the tree; default: the standard library of this interpreter
+  OUTPUT   the file to write; default: FOLDER's name (or "stdlib") and "_functions.jsonl", beside this script
 """
 
 import argparse
@@ -12,9 +14,9 @@ import os
 import sys
 import sysconfig
 import tempfile
-import textwrap
 import warnings
 
+# Not part of the tree itself; tests; and two parts of the standard library that only some machines have.
 SKIPPED_FOLDERS = {"site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3"}
 MIN_DOCSTRING_WORDS = 3
 MIN_LINES = 3
@@ -26,11 +28,11 @@ def report(text):
 
 
 def source_files(root):
-    """Paths of the library's modules, sorted."""
+    """Paths of the tree's modules, sorted."""
     paths = []
     for folder, subfolders, names in os.walk(root):
         subfolders[:] = [name for name in subfolders if name not in SKIPPED_FOLDERS]
-        paths += [os.path.join(folder, n) for n in names if n.endswith(".py") and not n.startswith("test_")]
+        paths += [os.path.join(folder, n) for n in names if n.endswith(".py") and not n.startswith("test")]
     return sorted(paths)
 
 
@@ -50,32 +52,41 @@ def is_wanted(node):
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     is_dunder = node.name.startswith("__") and node.name.endswith("__")
-    if is_dunder or node.name.startswith("test"):
+    if is_dunder or node.name.startswith("test_"):
         return False
     docstring = ast.get_docstring(node)
     return docstring is not None and len(docstring.split()) >= MIN_DOCSTRING_WORDS
 
 
 def function_text(lines, node):
-    """Whole lines of a function from its `def` on (ast leaves decorators out of them), moved to the left edge."""
-    return textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno])).rstrip()
+    """A function as it stands in its module, from `def` on: without decorators, first indent, and what follows its end.
+
+    ast.get_source_segment gives the same, but cuts the whole source into lines for each function.
+    """
+    text = lines[node.lineno - 1 : node.end_lineno]
+    text[-1] = text[-1].encode()[: node.end_col_offset].decode()  # ast counts columns in bytes
+    return "\n".join(text).lstrip()
+
+
+def functions_of(source, tree):
+    """Texts of a module's wanted functions, in the order of ast.walk."""
+    lines = source.split("\n")  # as ast counts them: splitlines() would break at form feeds too
+    for node in filter(is_wanted, ast.walk(tree)):
+        text = function_text(lines, node)
+        if text.count("\n") + 1 >= MIN_LINES:
+            yield text
 
 
 def collect(paths):
-    """Different function sources in order, and the number of files left out."""
+    """Different function texts in order, and the number of files left out."""
     functions = {}  # keeps the order of first appearance
     left_out = 0
     for number, path in enumerate(paths, 1):
         parsed = parse(path)
         if parsed is None:
             left_out += 1
-            continue
-        source, tree = parsed
-        lines = source.split("\n")  # as ast counts them: splitlines() would break at form feeds too
-        for node in filter(is_wanted, ast.walk(tree)):
-            text = function_text(lines, node)
-            if text.count("\n") + 1 >= MIN_LINES:
-                functions[text] = None
+        else:
+            functions.update(dict.fromkeys(functions_of(*parsed)))
         if number % FILES_BETWEEN_REPORTS == 0:
             report(f"  {number} of {len(paths)} files, {len(functions)} functions")
     return list(functions), left_out
@@ -96,20 +107,27 @@ def write_atomically(path, data):
         raise
 
 
-def main():
-    default = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stdlib_functions.jsonl")
+def parse_arguments():
+    """Folder to read and file to write, both absolute."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("output", nargs="?", default=default, help="file to write (default: %(default)s)")
-    output = os.path.abspath(parser.parse_args().output)
+    parser.add_argument("folder", nargs="?", help="tree of Python sources (default: the standard library)")
+    parser.add_argument("output", nargs="?", help="file to write (default: FOLDER_functions.jsonl beside this script)")
+    arguments = parser.parse_args()
+    folder = os.path.abspath(arguments.folder or sysconfig.get_paths()["stdlib"])
+    name = os.path.basename(folder) if arguments.folder else "stdlib"
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}_functions.jsonl")
+    return folder, os.path.abspath(arguments.output or beside)
 
-    root = sysconfig.get_paths()["stdlib"]
+
+def main():
+    root, output = parse_arguments()
     paths = source_files(root)
-    report(f"reading {len(paths)} files of Python {sys.version.split()[0]} under {root}")
+    report(f"reading {len(paths)} files under {root} with Python {sys.version.split()[0]}")
     functions, left_out = collect(paths)
     if not functions:
-        sys.exit(f"error: no documented function found under {root}; is the standard library's source installed?")
+        sys.exit(f"error: no documented function found under {root}; are there Python sources?")
 
-    data = "".join(json.dumps({"text": text}) + "\n" for text in functions).encode("ascii")
+    data = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in functions).encode()
     try:
         write_atomically(output, data)
     except OSError as error:

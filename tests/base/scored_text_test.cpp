@@ -1,0 +1,85 @@
+#include "chargpt/base/scored_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "chargpt/base/random.hpp"
+#include "chargpt/base/utf8.hpp"
+
+namespace chargpt {
+namespace {
+
+Documents documents_of(std::vector<std::u32string> texts, bool end_mark = false) {
+  return {std::move(texts), end_mark, "d.txt", 0, ""};
+}
+
+/// The documents of a split as text, the end mark spelled out.
+std::vector<std::string> texts_of(const Split& split, const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+    texts.push_back(tokenizer.decode({split.ids.begin() + split.starts[d], split.ids.begin() + split.starts[d + 1]}));
+  }
+  return texts;
+}
+
+TEST(EncodeForScoring, LeavesOutAndListsUnknownCharacters) {
+  const Tokenizer tokenizer({U'a', U'b'}, false);
+  const ScoredText scored = encode_for_scoring(documents_of({U"abxa", U"yy", U"x\u0308"}), tokenizer);
+  EXPECT_EQ(texts_of(scored.split, tokenizer), (std::vector<std::string>{"aba", "", ""}));
+  std::u32string unknown;
+  for (const UnknownCharacter& character : scored.unknown) unknown += character.code_point;
+  EXPECT_EQ(unknown, U"xyyx\u0308");
+  EXPECT_TRUE(scored.describe_unknown().starts_with(
+      "5 characters of d.txt are not in the vocabulary: U+0078 'x', U+0079 'y', U+0308"))
+      << scored.describe_unknown();
+}
+
+TEST(EncodeForScoring, EndsDocumentsWhereTheModelHasAnEndMark) {
+  const Tokenizer with({U'a', U'b'}, true);
+  const Tokenizer without({U'a', U'b'}, false);
+  const Documents marked = documents_of({U"ab", U"a"}, true), plain = documents_of({U"ab", U"a"});
+  EXPECT_EQ(texts_of(encode_for_scoring(marked, with).split, with), (std::vector<std::string>{"ab<|e|>", "a<|e|>"}));
+  EXPECT_EQ(texts_of(encode_for_scoring(marked, without).split, without), (std::vector<std::string>{"ab", "a"}));
+  EXPECT_EQ(texts_of(encode_for_scoring(plain, with).split, with), (std::vector<std::string>{"ab", "a"}));
+}
+
+/// Up to six documents of up to nine characters of "abcx"; the x are not in the vocabulary.
+std::vector<std::u32string> random_texts(std::uint64_t seed) {
+  std::vector<std::u32string> texts(1 + random_below(seed, Purpose::split, 0, 0, 6));
+  for (std::size_t d = 0; d < texts.size(); ++d) {
+    for (std::uint64_t i = 0; i < random_below(seed, Purpose::split, 1, d, 10); ++i) {
+      texts[d] += U"abcx"[random_below(seed, Purpose::split, 2 + d, i, 4)];
+    }
+  }
+  return texts;
+}
+
+TEST(ScoredText, EveryIdAndUnknownCharacterHasItsPlaceInTheText) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const bool end_mark = seed % 2 == 0;
+    const auto texts = random_texts(seed);
+    const Tokenizer tokenizer({U'a', U'b', U'c'}, end_mark);
+    const ScoredText scored = encode_for_scoring(documents_of(texts, end_mark), tokenizer);
+    std::vector<std::u32string> rebuilt(texts.size());
+    for (std::size_t d = 0; d < texts.size(); ++d) rebuilt[d].assign(texts[d].size(), U'?');
+    const auto put = [&](const Place& place, char32_t code_point) {
+      auto& text = rebuilt.at(static_cast<std::size_t>(place.document));
+      text.at(static_cast<std::size_t>(place.offset)) = code_point;
+    };
+    for (std::size_t i = 0; i < scored.split.ids.size(); ++i) {
+      const Place place = scored.place(static_cast<std::int64_t>(i));
+      if (end_mark && scored.split.ids[i] == Tokenizer::end_mark_id()) {
+        EXPECT_EQ(place.offset, static_cast<std::int64_t>(texts.at(static_cast<std::size_t>(place.document)).size()));
+      } else {
+        put(place, decode_utf8(tokenizer.symbol(scored.split.ids[i]), "symbol")[0]);
+      }
+    }
+    for (const UnknownCharacter& character : scored.unknown) put(scored.place(character), character.code_point);
+    ASSERT_EQ(rebuilt, texts) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace chargpt
