@@ -103,7 +103,7 @@ TEST_F(InitialWeightsTest, AnotherNumberOfRowsThanTheVocabularyIsRefused) {
 
 TEST_F(InitialWeightsTest, AMissingExtraOrMisshapenTensorIsRefusedByName) {
   const float one = 1.0F;
-  auto missing = views(), extra = views(), misshapen = views();
+  auto missing = views(), extra = missing, misshapen = missing;
   const std::string last = missing.back().name;
   missing.pop_back();
   expect_refused({"tensor " + last + " is missing", "layers 1"}, missing);

@@ -32,7 +32,7 @@ class Exchange(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.folder / "data.txt").write_text(TEXT)
         config = {"data": {"path": "data.txt", "val_fraction": 0.0}, "model": SIZES.model(),
-                  "train": {"steps": 2, "batch": 2, "keep": 3}, "run": {"seed": SEED}}
+                  "train": {"steps": 2, "batch": 2, "keep": 3}, "run": {"seed": SEED, "threads": 1}}
         (self.folder / "config.json").write_text(json.dumps(config))
 
     def chargpt(self, *words):

@@ -52,7 +52,9 @@ class ParityProgram:
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
-        self._process = subprocess.Popen([self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        one_thread = os.environ | {"OMP_NUM_THREADS": "1"}  # ctest runs as many programs at once as there are cores
+        self._process = subprocess.Popen([self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                         env=one_thread)
         return self
 
     def __exit__(self, *_):
