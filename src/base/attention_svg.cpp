@@ -47,9 +47,10 @@ int label_space(const std::vector<std::string>& labels) {
   return widest * kLetter + kMargin;
 }
 
-/// From white for 0 to dark blue for 1. Not opacity: what lies below would shine through.
+/// From white for 0 to dark blue for 1, by the root of the weight. Not opacity: what lies below would shine through.
 std::string colour(double weight) {
-  const auto mix = [weight](int dark) { return static_cast<int>(std::lround(255 + weight * (dark - 255))); };
+  const double depth = std::sqrt(weight);
+  const auto mix = [depth](int dark) { return static_cast<int>(std::lround(255 + depth * (dark - 255))); };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(0x08), mix(0x30), mix(0x6b));
 }
 
