@@ -18,37 +18,47 @@ namespace HWY_NAMESPACE {
 // Each sum runs in attention()'s order, ascending in what is summed over with fused multiply-adds, and here too the
 // lanes hold what is not summed over. Several sums at a time hide the latency of the additions.
 
-/// weights (H, capacity): scores of all positions; -inf behind the last.
-void scores(const AttentionShape& shape, const float* queries, const CachedKeys& cached, float* weights) {
-  const hn::CappedTag<float, 16> d;
-  const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_size));
-  for (std::size_t h = 0; h < shape.heads; ++h) {
-    const float* keys = cached.keys + h * shape.head_size * cached.capacity;
-    float* row = weights + h * cached.capacity;
-    for (std::size_t j = 0; j < cached.capacity; j += hn::Lanes(d)) {
-      auto sum = hn::Zero(d);
-      for (std::size_t c = 0; c < shape.head_size; ++c) {
-        const auto query = hn::Set(d, queries[h * shape.head_size + c] * scale);
-        sum = hn::MulAdd(hn::LoadU(d, keys + c * cached.capacity + j), query, sum);
-      }
-      hn::StoreU(sum, d, row + j);
+using Lanes = hn::CappedTag<float, 16>;
+
+/// Scores of `Vectors` vectors of positions for one head; key channels are `capacity` apart.
+template <std::size_t Vectors>
+HWY_INLINE void score_vectors(const float* queries, std::size_t head_size, float scale, const float* keys,
+                              std::size_t capacity, float* scores) {
+  const Lanes d;
+  hn::Vec<Lanes> sums[Vectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  for (std::size_t c = 0; c < head_size; ++c) {
+    const auto query = hn::Set(d, queries[c] * scale);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      sums[v] = hn::MulAdd(hn::LoadU(d, keys + c * capacity + v * hn::Lanes(d)), query, sums[v]);
     }
-    std::fill(row + shape.positions, row + cached.capacity, -std::numeric_limits<float>::infinity());
   }
+  for (std::size_t v = 0; v < Vectors; ++v) hn::StoreU(sums[v], d, scores + v * hn::Lanes(d));
 }
 
-/// Scores to exp(score - largest of the head).
-void exponentials(const AttentionShape& shape, std::size_t capacity, float* weights) {
-  const hn::CappedTag<float, 16> d;
-  for (std::size_t h = 0; h < shape.heads; ++h) {
-    float* row = weights + h * capacity;
-    auto largest = hn::LoadU(d, row);
-    for (std::size_t j = hn::Lanes(d); j < capacity; j += hn::Lanes(d))
-      largest = hn::Max(largest, hn::LoadU(d, row + j));
-    largest = hn::MaxOfLanes(d, largest);
-    for (std::size_t j = 0; j < capacity; j += hn::Lanes(d)) {
-      hn::StoreU(exp_of_negative(d, hn::Sub(hn::LoadU(d, row + j), largest)), d, row + j);
-    }
+/// row: scores of one head's positions; -inf behind the last, up to a whole vector.
+void scores(const AttentionShape& shape, const float* queries, const float* keys, std::size_t capacity, float* row) {
+  const std::size_t lanes = hn::Lanes(Lanes());
+  const std::size_t end = (shape.positions + lanes - 1) / lanes * lanes;
+  const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_size));
+  std::size_t j = 0;
+  for (; j + 4 * lanes <= end; j += 4 * lanes) {
+    score_vectors<4>(queries, shape.head_size, scale, keys + j, capacity, row + j);
+  }
+  for (; j < end; j += lanes) score_vectors<1>(queries, shape.head_size, scale, keys + j, capacity, row + j);
+  std::fill(row + shape.positions, row + end, -std::numeric_limits<float>::infinity());
+}
+
+/// Scores of one head to exp(score - largest).
+void exponentials(std::size_t positions, float* row) {
+  const Lanes d;
+  auto largest = hn::LoadU(d, row);
+  for (std::size_t j = hn::Lanes(d); j < positions; j += hn::Lanes(d))
+    largest = hn::Max(largest, hn::LoadU(d, row + j));
+  largest = hn::MaxOfLanes(d, largest);
+  for (std::size_t j = 0; j < positions; j += hn::Lanes(d)) {
+    hn::StoreU(exp_of_negative(d, hn::Sub(hn::LoadU(d, row + j), largest)), d, row + j);
   }
 }
 
@@ -94,13 +104,17 @@ void mix_all(D d, const AttentionShape& shape, const CachedKeys& cached, const f
 }
 
 void attend(const AttentionShape& shape, const float* queries, const CachedKeys& cached, float* weights, float* y) {
-  scores(shape, queries, cached, weights);
-  exponentials(shape, cached.capacity, weights);
-  const hn::CappedTag<float, 16> wide;
+  const std::size_t D = shape.head_size;
+  for (std::size_t h = 0; h < shape.heads; ++h) {
+    float* row = weights + h * cached.capacity;
+    scores(shape, queries + h * D, cached.keys + h * D * cached.capacity, cached.capacity, row);
+    exponentials(shape.positions, row);
+  }
+  const Lanes wide;
   const hn::CappedTag<float, 8> half;
-  if (shape.head_size % hn::Lanes(wide) == 0) {
+  if (D % hn::Lanes(wide) == 0) {
     mix_all(wide, shape, cached, weights, y);
-  } else if (shape.head_size % hn::Lanes(half) == 0) {
+  } else if (D % hn::Lanes(half) == 0) {
     mix_all(half, shape, cached, weights, y);
   } else {
     mix_all(hn::CappedTag<float, 1>(), shape, cached, weights, y);
@@ -108,9 +122,8 @@ void attend(const AttentionShape& shape, const float* queries, const CachedKeys&
   for (std::size_t first = 0; first < shape.heads; first += kTogether) {
     float inverse[kTogether];
     inverse_sums(shape, cached.capacity, first, weights, inverse);
-    const std::size_t end = std::min(first + kTogether, shape.heads);
-    for (std::size_t c = first * shape.head_size; c < end * shape.head_size; ++c) {
-      y[c] *= inverse[c / shape.head_size - first];
+    for (std::size_t h = first; h < std::min(first + kTogether, shape.heads); ++h) {
+      for (std::size_t c = h * D; c < (h + 1) * D; ++c) y[c] *= inverse[h - first];
     }
   }
 }

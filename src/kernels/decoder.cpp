@@ -8,7 +8,7 @@
 namespace chargpt {
 
 /// Streams that go through the network together: enough rows to use each weight often, few enough for the caches.
-constexpr std::size_t kRows = 32;
+constexpr std::size_t kRows = 64;
 
 /// Memory of a thread for some rows on their way through the network.
 struct Decoder::Scratch {
