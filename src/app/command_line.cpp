@@ -19,6 +19,11 @@ void add_key_flag(CLI::App& command, Arguments& arguments, const ConfigKey& key,
   const auto set = [&arguments, name = key.name, flag](const std::string& value) {
     arguments.overrides.push_back({name, value, flag});
   };
+  if (std::holds_alternative<bool*>(key.value)) {
+    command.add_flag_callback(
+        flag, [set] { set("true"); }, fmt::format("{} [{}]", key.help, key.name));
+    return;
+  }
   command.add_option_function<std::string>(flag, set, fmt::format("{} [{}]", key.help, key.name))->type_name("VALUE");
 }
 
@@ -90,6 +95,10 @@ void add_sample(CLI::App& command, Arguments& arguments) {
       ->type_name("TEXT");
   command.add_option("--prompt-file", arguments.prompt_file, "File that holds the text to continue; - for stdin")
       ->type_name("FILE");
+  command
+      .add_option("--engine", arguments.engine,
+                  "native: this program's own kernels, on the CPU (default); torch: LibTorch, for --device cuda")
+      ->type_name("NAME");
   Config config;
   const KeyList keys = describe(config);
   for (const ConfigKey& key : keys.keys()) {

@@ -13,11 +13,12 @@ int run_doctor(const Arguments& arguments) {
   try {
     return run_engine(request);
   } catch (const Error& error) {  // the engine cannot be opened: what is known without it, and why
-    Json facts = {{"v", 1}};
-    facts.update(machine_facts());
+    Json facts = machine_facts();
     facts["libtorch"] = nullptr;
     facts["problem"] = error.what();
-    write_output(arguments.json ? to_json_line(facts) + "\n" : to_lines(facts));
+    Json document = {{"v", 1}};
+    document.update(facts);
+    write_output(arguments.json ? to_json_line(document) + "\n" : to_lines(facts));
     return static_cast<int>(error.code());
   }
 }

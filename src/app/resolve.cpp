@@ -105,6 +105,14 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
   return {newest, "", arguments.checkpoint};
 }
 
+Config model_config(const Arguments& arguments, const ModelChoice& model) {
+  Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
+  if (!base.is_null() && !arguments.data.empty()) base["data"]["format"] = "auto";  // another file is of its own format
+  Config config = resolve_config(arguments, base, model.folder).config;
+  check_rules(config);
+  return config;
+}
+
 std::string fill_placeholders(const std::string& text, const Config& config) {
   Config copy = config;
   const KeyList keys = describe(copy);

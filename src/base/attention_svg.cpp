@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -38,22 +39,37 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
+int width_of(const std::string& label) { return display_width(decode_utf8(label, "label")); }
+
 int label_space(const std::vector<std::string>& labels) {
   int widest = 1;
-  for (const std::string& label : labels) widest = std::max(widest, display_width(decode_utf8(label, "label")));
+  for (const std::string& label : labels) widest = std::max(widest, width_of(label));
   return widest * kLetter + kMargin;
 }
 
-std::string cell(int x, int y, const std::string& pair, double weight) {
-  return fmt::format(
-      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#08306b\" fill-opacity=\"{:.4f}\"><title>{}: "
-      "{:.4f}</title></rect>\n",
-      x, y, kCell, kCell, weight, escaped(pair), weight);
+/// From white for 0 to dark blue for 1, by the root of the weight. Not opacity: what lies below would shine through.
+std::string colour(double weight) {
+  const double depth = std::sqrt(weight);
+  const auto mix = [depth](int dark) { return static_cast<int>(std::lround(255 + depth * (dark - 255))); };
+  return fmt::format("#{:02x}{:02x}{:02x}", mix(0x08), mix(0x30), mix(0x6b));
 }
 
-std::string label_text(int x, int y, const char* anchor, const std::string& label, int degrees) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" transform=\"rotate({} {} {})\">{}</text>\n", x, y,
-                     anchor, degrees, x, y, escaped(label));
+std::string square(int x, int y, int side, const std::string& fill, const std::string& title) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>\n", x, y,
+                     side, side, fill, escaped(title));
+}
+
+std::string row_label(int x, int y, const std::string& label) {
+  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", x, y, escaped(label));
+}
+
+/// Centred above its column, or turned upwards where it is wider than that.
+std::string column_label(int centre, int y, const std::string& label) {
+  if (width_of(label) <= 2) {
+    return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", centre, y, escaped(label));
+  }
+  return fmt::format("<text x=\"{0}\" y=\"{1}\" transform=\"rotate(-90 {0} {1})\">{2}</text>\n", centre + 5, y,
+                     escaped(label));
 }
 
 }  // namespace
@@ -69,21 +85,19 @@ std::string attention_svg(const std::string& title, const std::vector<std::strin
       "font-family=\"monospace\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"24\">{3}</text>\n",
       width, top + side + kMargin, kMargin, escaped(title));
-  svg +=
-      fmt::format("<path d=\"M{0} {1} h{2} v{2} z\" fill=\"#eeeeee\"><title>masked</title></path>\n", left, top, side);
+  svg += square(left, top, side, "#eeeeee", "masked");
   for (int i = 0; i < T; ++i) {
     const int centre = i * kCell + kCell / 2;
     const std::string& label = labels[static_cast<std::size_t>(i)];
-    svg += label_text(left - 6, top + centre + 5, "end", label, 0);
-    svg += label_text(left + centre + 5, top - 6, "start", label, -90);
+    svg += row_label(left - 6, top + centre + 5, label);
+    svg += column_label(left + centre, top - 6, label);
     for (int j = 0; j <= i; ++j) {
-      const std::string pair = fmt::format("{} looks at {}", label, labels[static_cast<std::size_t>(j)]);
-      svg += cell(left + j * kCell, top + i * kCell, pair, weights[static_cast<std::size_t>(i * T + j)]);
+      const double weight = weights[static_cast<std::size_t>(i * T + j)];
+      svg += square(left + j * kCell, top + i * kCell, kCell, colour(weight),
+                    fmt::format("{} looks at {}: {:.4f}", label, labels[static_cast<std::size_t>(j)], weight));
     }
   }
-  svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999999\"/>\n</svg>\n",
-                     left, top, side, side);
-  return svg;
+  return svg + "</svg>\n";
 }
 
 }  // namespace chargpt

@@ -283,6 +283,8 @@ void SampleConfig::describe(KeyList& keys) {
   keys.add("top_p", top_p, {0, 1, true, false},
            "Draw from the likeliest characters that together have this probability; 1: from all.");
   keys.add("seed", seed, at_least(0), "Seed of the first sample.");
+  keys.add("exact", exact,
+           "Behind the context, move the window by one character at a time (slow), not by half a context.");
 }
 
 KeyList describe(Config& config) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -103,6 +104,22 @@ Descriptor open_lock(const std::string& folder, const std::string& path) {
   }
 }
 
+/// A holder that never began a run removes the file that it locked, which this process may have opened before that.
+bool is_current(const Descriptor& lock, const std::string& path) {
+  struct stat held {
+  }, named{};
+  const bool known = ::fstat(lock.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0;
+  return known && held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+Descriptor take_lock(const std::string& folder, const std::string& path) {
+  while (true) {
+    Descriptor lock = open_lock(folder, path);
+    acquire(lock, folder, path);
+    if (is_current(lock, path)) return lock;
+  }
+}
+
 void truncate_to(const Descriptor& file, std::size_t size, const std::string& path) {
   if (::ftruncate(file.get(), static_cast<off_t>(size)) == 0) return;
   throw Error(ExitCode::io, fmt::format("cannot cut {} to {} bytes: {}", path, size, reason(errno)));
@@ -153,8 +170,7 @@ bool is_run_folder(const std::string& folder) {
 
 RunLock::RunLock(const std::string& run_folder) : descriptor_(-1) {
   const std::string path = RunPaths(run_folder).lock();
-  Descriptor lock = open_lock(run_folder, path);
-  acquire(lock, run_folder, path);
+  Descriptor lock = take_lock(run_folder, path);
   truncate_to(lock, 0, path);
   write_all(lock.get(), describe_this_process(), path);
   descriptor_ = lock.release();

@@ -1,6 +1,39 @@
 #include "chargpt/base/thread_pool.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
 namespace chargpt {
+namespace {
+
+int processors() {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+  return CPU_COUNT(&mask);
+}
+
+/// Processors' worth of time that the control group (cgroup v2) grants; 0: no limit.
+int quota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double time = 0.0, period = 0.0;
+  if (!(file >> time >> period) || period <= 0.0) return 0;  // "max 100000" is no number: no limit
+  return static_cast<int>(std::ceil(time / period));
+}
+
+}  // namespace
+
+int usable_threads() {
+  const char* asked = std::getenv("OMP_NUM_THREADS");
+  const int wanted = asked == nullptr ? 0 : std::atoi(asked);
+  if (wanted > 0) return wanted;
+  const int granted = quota();
+  return std::max(1, granted > 0 ? std::min(granted, processors()) : processors());
+}
 
 ThreadPool::ThreadPool(int threads) {
   for (int worker = 1; worker < threads; ++worker) {

@@ -89,11 +89,11 @@ double sampling_speed(Trainer& trainer, double seconds) {
   constexpr std::int64_t kLength = 64;
   SampleConfig settings;
   settings.length = kLength;
-  const NextLogits next = model_logits(trainer.model());
+  const NextLogits next = model_logits(trainer.passes());
   const std::vector<std::int32_t> prompt(static_cast<std::size_t>(trainer.config().model.context), 0);
   const double time = time_per_call(seconds, [&] {
-    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, prompt, settings, 1,
-             [](std::int32_t) { return true; });
+    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, {{prompt, 1}}, settings,
+             [](std::size_t, std::int32_t) { return true; });
   });
   return kLength / time;
 }

@@ -27,10 +27,9 @@ Json libtorch_file() {
 /// Every device that can be used, or why it cannot.
 Json devices() {
   Json rows = Json::array({{{"device", "cpu"}, {"usable", true}, {"reason", ""}}});
-  try {
-    choose_device("cuda");
-  } catch (const Error& error) {
-    rows.push_back({{"device", "cuda"}, {"usable", false}, {"reason", error.what()}});
+  const ChosenDevice best = choose_device("auto");
+  if (best.device.is_cpu()) {
+    rows.push_back({{"device", "cuda"}, {"usable", false}, {"reason", best.reason}});
     return rows;
   }
   for (int i = 0; i < static_cast<int>(torch::cuda::device_count()); ++i) {
@@ -64,7 +63,8 @@ Json checks_json(const std::vector<DeviceCheck>& checks) {
 }  // namespace
 
 int report_doctor(const Json& facts, const std::vector<DeviceCheck>& checks, bool json) {
-  Json document = facts;
+  Json document = {{"v", 1}};
+  document.update(facts);
   if (!checks.empty()) document["checks"] = checks_json(checks);
   const auto failed = std::count_if(checks.begin(), checks.end(), [](const auto& c) { return !c.check.passed(); });
   if (json) {
@@ -80,8 +80,7 @@ int report_doctor(const Json& facts, const std::vector<DeviceCheck>& checks, boo
 }
 
 int doctor_command(const Request& request) {
-  Json facts = {{"v", 1}};
-  facts.update(machine_facts());
+  Json facts = machine_facts();
   facts["libtorch"] = TORCH_VERSION;
   facts["libtorch_file"] = libtorch_file();
   facts["instruction_set"] = at::get_cpu_capability();

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "chargpt/base/bootstrap.hpp"
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/ngram.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/table.hpp"
@@ -12,7 +13,6 @@
 #include "chargpt/commands/char_reports.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/eval_text.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/evaluator.hpp"
 #include "chargpt/engine/model_file.hpp"
@@ -34,7 +34,7 @@ struct Subject {
 /// `run`: whose data is scored, unless --data names another.
 Subject load_subject(const Request& request, const ChosenModel& chosen, const ChosenModel& run) {
   const ChosenDevice device = choose_device(request.config.run.device);
-  LoadedModel loaded = load_model(chosen.file, device.device, request.config.model.attention);
+  LoadedModel loaded = load_model(ModelFile(chosen.file), device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   ScoredText text = text_to_score(request, run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};
@@ -147,15 +147,14 @@ Json stride(const EvalConfig& eval, std::int64_t context) {
   return nullptr;
 }
 
-/// docs/formats.md describes it. Null when the evaluation was stopped.
+/// docs/formats.md describes it; without its version. Null when the evaluation was stopped.
 Json result(const Request& request, const ChosenModel& chosen) {
   Subject subject = load_subject(request, chosen, chosen);
   PartTable parts(request.by, subject.text, subject.loaded.tokenizer);
   const Evaluation e = evaluate_with_reports(request, subject, parts);
   if (request.stop_signal->load() != 0) return nullptr;
   const EvalConfig& eval = request.config.eval;
-  Json json = {{"v", 1},
-               {"model", chosen.file},
+  Json json = {{"model", chosen.file},
                {"text", subject.text.source},
                {"step", chosen.step ? Json(*chosen.step) : Json(nullptr)},
                {"nats_per_char", e.nats_per_char()},
@@ -213,7 +212,9 @@ int eval_command(const Request& request) {
     if (request.stop_signal->load() != 0) return 128 + request.stop_signal->load();
   }
   if (request.json) {
-    write_output(to_json_line(all ? Json{{"v", 1}, {"checkpoints", results}} : results.front()) + "\n");
+    Json document = {{"v", 1}};
+    document.update(all ? Json{{"checkpoints", results}} : results.front());
+    write_output(to_json_line(document) + "\n");
   } else {
     write_output(all ? report_all(results) : report(results.front()));
   }

@@ -7,12 +7,12 @@
 
 #include "chargpt/base/attention_svg.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/table.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
 #include "chargpt/commands/commands.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/explanation.hpp"
 #include "chargpt/engine/model_file.hpp"
@@ -204,7 +204,8 @@ void write_pictures(const Subject& subject, const std::string& folder) {
 
 int explain_command(const Request& request) {
   const ChosenModel chosen = choose_model(request.model);
-  LoadedModel loaded = load_model(chosen.file, choose_device(request.config.run.device).device, AttentionPath::heads);
+  LoadedModel loaded =
+      load_model(ModelFile(chosen.file), choose_device(request.config.run.device).device, AttentionPath::heads);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   const ModelConfig& config = loaded.model->config();
   if (request.block < 0 || request.block >= config.layers) {

@@ -13,8 +13,7 @@ WrittenFile save_model(const std::string& path, CharGPT& model, const Tokenizer&
   return write_model_file(path, model->config(), tokenizer, numbers(values));
 }
 
-LoadedModel load_model(const std::string& path, torch::Device device, AttentionPath path_of_attention) {
-  const ModelFile file(path);
+LoadedModel load_model(const ModelFile& file, torch::Device device, AttentionPath path_of_attention) {
   ModelConfig config = file.config();
   config.attention = path_of_attention;
   LoadedModel loaded{CharGPT(config, file.tokenizer().size(), torch::TensorOptions(torch::kFloat).device(device)),

@@ -3,17 +3,32 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <memory>
+
+#include "chargpt/kernels/decoder.hpp"
 
 namespace chargpt {
 
 NextLogits model_logits(CharGPT model) {
-  return [model](std::span<const std::int32_t> ids, std::span<double> logits) mutable {
+  return [model](std::span<const StreamWindow> windows, std::span<float> logits) mutable {
     const torch::NoGradGuard no_grad;
-    torch::Tensor window = torch::empty({1, static_cast<std::int64_t>(ids.size())}, torch::kLong);
-    std::copy(ids.begin(), ids.end(), window.data_ptr<std::int64_t>());
-    const torch::Tensor row = model->next_logits(window.to(model->device())).to(torch::kDouble).cpu();
-    std::copy_n(row.const_data_ptr<double>(), logits.size(), logits.begin());
+    const std::size_t V = logits.size() / windows.size();
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      torch::Tensor window = torch::empty({1, static_cast<std::int64_t>(windows[i].ids.size())}, torch::kLong);
+      std::copy(windows[i].ids.begin(), windows[i].ids.end(), window.data_ptr<std::int64_t>());
+      const torch::Tensor row = model->next_logits(window.to(model->device())).to(torch::kFloat).cpu();
+      std::copy_n(row.const_data_ptr<float>(), V, logits.begin() + static_cast<std::ptrdiff_t>(i * V));
+    }
   };
+}
+
+NextLogits model_logits(Passes& passes) {
+  if (passes.pool() == nullptr) return model_logits(passes.model());
+  const CharGPT& model = passes.model();
+  const auto decoder = std::make_shared<Decoder>(
+      model->config(), model->vocabulary(), passes.model()->flat().values().const_data_ptr<float>(), *passes.pool());
+  return
+      [decoder](std::span<const StreamWindow> windows, std::span<float> logits) { decoder->logits(windows, logits); };
 }
 
 }  // namespace chargpt

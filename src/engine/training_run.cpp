@@ -129,11 +129,15 @@ class TrainingRun {
   std::string draw_sample() {
     const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
     const SampleConfig& settings = trainer_.config().sample;
-    const Generated generated =
-        generate(model_logits(trainer_.model()), tokenizer, trainer_.config().model.context,
-                 encode_prompt(settings.prompt, tokenizer, "sample.prompt"), settings,
-                 static_cast<std::uint64_t>(settings.seed), [this](std::int32_t) { return !stopped(); });
-    return settings.prompt + tokenizer.decode(generated.ids);
+    const StreamStart start{encode_prompt(settings.prompt, tokenizer, "sample.prompt"),
+                            static_cast<std::uint64_t>(settings.seed)};
+    std::string text = settings.prompt;
+    generate(model_logits(trainer_.passes()), tokenizer, trainer_.config().model.context, {start}, settings,
+             [&](std::size_t, std::int32_t id) {
+               text += tokenizer.symbol(id);
+               return !stopped();
+             });
+    return text;
   }
 
   void save(std::int64_t step) {

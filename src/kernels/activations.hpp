@@ -15,11 +15,13 @@ namespace chargpt {
 /// all blocks share one, and what only a backward pass reads is left out (nullptr).
 class Activations {
  public:
-  Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, bool training);
+  enum class Purpose { inference, training, training_with_dropout };
+  Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Purpose purpose);
 
   /// Bytes that one object for training takes.
   static std::size_t training_bytes(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length);
 
+  Purpose purpose;
   std::size_t T;             // positions
   AttentionShape attention;  // of each block
 
@@ -44,7 +46,7 @@ class Activations {
 
  private:
   /// Points into memory_; a first walk without memory counts.
-  std::size_t place(const ModelConfig& config, std::int64_t vocabulary, bool training, float* memory);
+  std::size_t place(const ModelConfig& config, std::int64_t vocabulary, float* memory);
 
   AlignedVector<float> memory_;
 };

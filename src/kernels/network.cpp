@@ -28,54 +28,22 @@ struct Network::Scratch {
 };
 
 Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool)
-    : config_(config), vocabulary_(vocabulary), layout_(config, vocabulary), pool_(pool) {
-  const std::int64_t C = config.width;
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    const std::string block = block_prefix(i);
-    norms_.push_back(layout_.offset(block + "l1.weight"));
-    norms_.push_back(layout_.offset(block + "l2.weight"));
-    add_product(block + "mha.heads.0.query.weight", "", 3 * C, C);
-    add_product(block + "mha.proj.weight", block + "mha.proj.bias", C, C);
-    add_product(block + "ff.ln1.weight", block + "ff.ln1.bias", 4 * C, C);
-    add_product(block + "ff.ln2.weight", block + "ff.ln2.bias", C, 4 * C);
+    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary) {
+  for (std::size_t p = 0; p < weights_.products().size(); ++p) {
+    const auto outputs = static_cast<std::int64_t>(weights_.products()[p].outputs);
+    const std::int64_t parts = (outputs + kGradientOutputs - 1) / kGradientOutputs;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      tasks_.push_back({p, part * outputs / parts, (part + 1) * outputs / parts});
+    }
   }
-  norms_.push_back(layout_.offset("l.weight"));
-  add_product("lm.weight", "lm.bias", vocabulary, C);
 }
 
 Network::~Network() = default;
 
-void Network::add_product(const std::string& weights, const std::string& bias, std::int64_t outputs,
-                          std::int64_t inputs) {
-  const std::int64_t parts = (outputs + kGradientOutputs - 1) / kGradientOutputs;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    tasks_.push_back({products_.size(), part * outputs / parts, (part + 1) * outputs / parts});
-  }
-  products_.push_back({layout_.offset(weights), bias.empty() ? -1 : layout_.offset(bias), inputs, outputs, {}, {}});
-}
-
-const float* Network::bias(const Product& product) const { return product.bias < 0 ? nullptr : values_ + product.bias; }
-
-void Network::load(const float* values, bool training) {
-  values_ = values;
-  pool_.run(static_cast<std::int64_t>(products_.size()) * (training ? 2 : 1), [&](std::int64_t task, int) {
-    Product& product = products_[index(task) % products_.size()];
-    const bool forward = index(task) < products_.size();
-    const std::size_t depth = index(forward ? product.inputs : product.outputs);
-    const std::size_t columns = index(forward ? product.outputs : product.inputs);
-    PackedMatrix& packed = forward ? product.forward : product.backward;
-    if (packed.columns() == 0) packed = PackedMatrix(depth, columns);
-    if (forward) {
-      packed.pack_transposed(values_ + product.weights);
-    } else {
-      packed.pack(values_ + product.weights);
-    }
-  });
-}
-
-void Network::reserve(std::size_t sequences, std::int64_t length, bool training) {
-  const bool fits = !activations_.empty() && activations_[0]->T == index(length) &&
-                    activations_[0]->vector_gradients.empty() == !training;
+void Network::reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout) {
+  using Purpose = Activations::Purpose;
+  const Purpose purpose = dropout ? Purpose::training_with_dropout : training ? Purpose::training : Purpose::inference;
+  const bool fits = !activations_.empty() && activations_[0]->T == index(length) && activations_[0]->purpose == purpose;
   if (!fits) {
     activations_.clear();
     Scratch scratch;
@@ -84,12 +52,12 @@ void Network::reserve(std::size_t sequences, std::int64_t length, bool training)
     scratch_.assign(index(pool_.threads()), scratch);
   }
   while (activations_.size() < sequences) {
-    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, training));
+    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, purpose));
   }
 }
 
 void Network::normalise(std::size_t norm, Activations& a, float* y) const {
-  const float* weight = values_ + norms_[norm];
+  const float* weight = weights_.norm(norm);
   layer_norm(a.x.data(), a.T, index(config_.width), weight, weight + config_.width, a.normal[norm],
              a.inverse_deviation[norm], y);
 }
@@ -113,27 +81,28 @@ void Network::forward_block(std::size_t layer, Activations& a, Scratch& scratch)
   const std::size_t C = index(config_.width), p = 4 * layer;
   const Activations::Block& block = a.blocks[layer];
   const float scale = block.attention_keep == nullptr ? 1.0F : a.keep_scale;
+  const auto& products = weights_.products();
   float* result = scratch.result.data();
 
   normalise(2 * layer, a, a.inputs[p]);
-  multiply(a.inputs[p], a.T, products_[p].forward, nullptr, a.dy[p]);  // (T, 3C)
+  multiply(a.inputs[p], a.T, products[p].forward, nullptr, a.dy[p]);  // (T, 3C)
   attention(a.attention, a.dy[p], {block.attention_keep, scale}, block.statistics, scratch.attention.data(),
             a.inputs[p + 1]);
-  multiply(a.inputs[p + 1], a.T, products_[p + 1].forward, bias(products_[p + 1]), result);
+  multiply(a.inputs[p + 1], a.T, products[p + 1].forward, weights_.bias(p + 1), result);
   add_dropped(result, a.T, C, {block.projection_keep, scale}, a.x.data());
 
   normalise(2 * layer + 1, a, a.inputs[p + 2]);
-  multiply(a.inputs[p + 2], a.T, products_[p + 2].forward, bias(products_[p + 2]), a.inputs[p + 3]);  // (T, 4C)
+  multiply(a.inputs[p + 2], a.T, products[p + 2].forward, weights_.bias(p + 2), a.inputs[p + 3]);  // (T, 4C)
   gelu(a.inputs[p + 3], a.T * 4 * C, a.dy[p + 2]);
-  multiply(a.inputs[p + 3], a.T, products_[p + 3].forward, bias(products_[p + 3]), result);
+  multiply(a.inputs[p + 3], a.T, products[p + 3].forward, weights_.bias(p + 3), result);
   add_dropped(result, a.T, C, {block.feed_forward_keep, scale}, a.x.data());
 }
 
 void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
                       Scratch& scratch) const {
   const std::size_t C = index(config_.width);
-  const float* tokens = values_ + layout_.offset("token_emb.weight");
-  const float* positions = values_ + layout_.offset("pos_emb.weight");
+  const float* tokens = weights_.token_embedding();
+  const float* positions = weights_.position_embedding();
   for (std::size_t t = 0; t < a.T; ++t) {
     std::copy_n(tokens + index(ids[t]) * C, C, a.x.data() + t * C);
     add_dropped(positions + t * C, 1, C, {}, a.x.data() + t * C);
@@ -144,21 +113,22 @@ void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std:
     forward_block(layer, a, scratch);
   }
   normalise(2 * a.blocks.size(), a, a.inputs.back());
-  multiply(a.inputs.back(), a.T, products_.back().forward, bias(products_.back()), a.dy.back());  // (T, V)
+  multiply(a.inputs.back(), a.T, weights_.products().back().forward, weights_.bias(weights_.products().size() - 1),
+           a.dy.back());  // (T, V)
 }
 
 /// dx (T, in) = dy W; the gradient of the bias is noted.
 void Network::backward_product(std::size_t product, Activations& a, float* dx) const {
-  const Product& p = products_[product];
+  const NetworkWeights::Product& p = weights_.products()[product];
   multiply(a.dy[product], a.T, p.backward, nullptr, dx);
   if (p.bias < 0) return;
-  add_column_sums(a.dy[product], a.T, index(p.outputs), a.vector_gradients.data() + p.bias - layout_.matrix_size());
+  add_column_sums(a.dy[product], a.T, p.outputs, a.vector_gradients.data() + p.bias - layout().matrix_size());
 }
 
 void Network::backward_norm(std::size_t norm, const float* dy, Activations& a) const {
   const std::size_t C = index(config_.width);
-  float* gradient = a.vector_gradients.data() + norms_[norm] - layout_.matrix_size();
-  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], values_ + norms_[norm], a.T, C, a.x.data(),
+  float* gradient = a.vector_gradients.data() + weights_.norm_offset(norm) - layout().matrix_size();
+  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], weights_.norm(norm), a.T, C, a.x.data(),
                           gradient, gradient + C);
 }
 
@@ -184,9 +154,9 @@ void Network::backward_block(std::size_t layer, Activations& a, Scratch& scratch
 
 void Network::backward(Activations& a, Scratch& scratch) const {
   std::fill(a.vector_gradients.begin(), a.vector_gradients.end(), 0.0F);
-  backward_product(products_.size() - 1, a, scratch.result.data());
+  backward_product(weights_.products().size() - 1, a, scratch.result.data());
   std::fill(a.x.begin(), a.x.end(), 0.0F);
-  backward_norm(norms_.size() - 1, scratch.result.data(), a);
+  backward_norm(2 * a.blocks.size(), scratch.result.data(), a);
   for (std::size_t layer = a.blocks.size(); layer-- > 0;) backward_block(layer, a, scratch);
 }
 
@@ -195,7 +165,7 @@ double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState
   const std::size_t bytes = Activations::training_bytes(config_, vocabulary_, batch.length);
   const std::size_t threads = index(pool_.threads());
   const std::size_t together = std::max(kActivationBytes / bytes / threads, std::size_t{1}) * threads;
-  reserve(std::min(together, index(batch.windows)), batch.length, true);
+  reserve(std::min(together, index(batch.windows)), batch.length, true, dropout.p > 0.0);
   const auto weight = static_cast<float>(share / static_cast<double>(batch.windows * batch.length));
   double nats = 0.0;
   for (std::int64_t first = 0; first < batch.windows; first += static_cast<std::int64_t>(together)) {
@@ -220,11 +190,11 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
   pool_.run(static_cast<std::int64_t>(tasks_.size()) + 1, [&](std::int64_t task, int) {
     if (task == 0) return add_vector_gradients(batch, first, count, gradients);
     const GradientTask& part = tasks_[index(task - 1)];
-    const Product& product = products_[part.product];
+    const NetworkWeights::Product& product = weights_.products()[part.product];
     for (std::int64_t i = 0; i < count; ++i) {
       const Activations& a = *activations_[index(i)];
-      add_weight_gradient(a.dy[part.product], index(product.outputs), a.inputs[part.product], index(product.inputs),
-                          a.T, index(part.first), index(part.last), gradients + product.weights);
+      add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.T,
+                          index(part.first), index(part.last), gradients + product.weights);
     }
   });
 }
@@ -233,11 +203,11 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
 void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count,
                                    float* gradients) const {
   const std::size_t C = index(config_.width);
-  float* tokens = gradients + layout_.offset("token_emb.weight");
-  float* positions = gradients + layout_.offset("pos_emb.weight");
+  float* tokens = gradients + layout().offset("token_emb.weight");
+  float* positions = gradients + layout().offset("pos_emb.weight");
   for (std::int64_t i = 0; i < count; ++i) {
     const Activations& a = *activations_[index(i)];
-    add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout_.matrix_size());
+    add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout().matrix_size());
     add_dropped(a.x.data(), 1, a.x.size(), {}, positions);
     const std::int32_t* ids = batch.inputs.data() + (first + i) * batch.length;
     for (std::size_t t = 0; t < a.T; ++t) add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
@@ -245,7 +215,7 @@ void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, 
 }
 
 std::vector<float> Network::losses(const TokenBatch& batch) {
-  reserve(index(pool_.threads()), batch.length, false);
+  reserve(index(pool_.threads()), batch.length, false, false);
   std::vector<float> losses(index(batch.windows * batch.length));
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
@@ -257,7 +227,7 @@ std::vector<float> Network::losses(const TokenBatch& batch) {
 }
 
 void Network::logits(const TokenBatch& batch, const DropoutState& dropout, std::span<float> logits) {
-  reserve(index(pool_.threads()), batch.length, dropout.p > 0.0);
+  reserve(index(pool_.threads()), batch.length, false, dropout.p > 0.0);
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
     forward(batch.inputs.data() + i * batch.length, dropout, dropout.first_window + i, a, scratch_[index(worker)]);

@@ -51,7 +51,7 @@ TEST_F(Eval, EveryModeScoresAndSaysHow) {
   EXPECT_EQ(random["characters"], 10000 * 16);
   EXPECT_NEAR(random["nats_per_char"].get<double>(), all["nats_per_char"].get<double>(),
               4 * random["standard_error"].get<double>());
-  expect_error(chargpt({"eval", "--mode", "slide"}), 2, {"--mode", "eval.mode", "sliding"});
+  expect_error(chargpt({"eval", "--quiet", "--mode", "slide"}), 2, {"--mode", "eval.mode", "sliding"});
 }
 
 TEST_F(Eval, RandomGivesTheNumberThatTrainingPrinted) {
@@ -104,9 +104,9 @@ TEST_F(Eval, UnknownCharactersAreRefusedLeftOutOrCharged) {
 
 TEST_F(Eval, PartsAddUpToTheWhole) {
   dir_.write("two.txt", "the cat\nsat on mat 7, and\n");
-  const std::vector<std::pair<std::string, std::vector<std::string>>> kinds = {
+  const std::map<std::string, std::vector<std::string>> wanted = {
       {"document", {"1"}}, {"line", {"1", "2"}}, {"class", {"letter", "digit", "space", "punctuation"}}};
-  for (const auto& [by, wanted] : kinds) {
+  for (const auto& [by, parts] : wanted) {
     const Json json = eval({"--data", "two.txt", "--by", by});
     double nats = 0.0;
     std::int64_t characters = 0;
@@ -118,9 +118,9 @@ TEST_F(Eval, PartsAddUpToTheWhole) {
     }
     EXPECT_EQ(characters, json["characters"]) << by;
     EXPECT_NEAR(nats / static_cast<double>(characters), json["nats_per_char"].get<double>(), 1e-9) << by;
-    EXPECT_EQ(names, wanted) << by;
+    EXPECT_EQ(names, parts) << by;
   }
-  expect_error(chargpt({"eval", "--by", "word"}), 2, {"--by", "word", "document, line or class"});
+  expect_error(chargpt({"eval", "--quiet", "--by", "word"}), 2, {"--by", "word", "document, line or class"});
 }
 
 TEST_F(Eval, AllCheckpointsMakeOneTable) {
@@ -132,7 +132,8 @@ TEST_F(Eval, AllCheckpointsMakeOneTable) {
   for (const auto& [step, loss] : losses) {
     EXPECT_EQ(eval({"--checkpoint", std::to_string(step)})["nats_per_char"].get<double>(), loss);
   }
-  expect_error(chargpt({"eval", "--checkpoint", "all", "--per-char", "x"}), 2, {"--per-char", "--checkpoint"});
+  expect_error(chargpt({"eval", "--quiet", "--checkpoint", "all", "--per-char", "x"}), 2,
+               {"--per-char", "--checkpoint"});
 }
 
 TEST_F(Eval, BaselinesStandBesideTheModel) {

@@ -107,6 +107,32 @@ TEST(RunLock, NamesTheNewHolderThoughTheFileStillTellsOfADeadOne) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(RunLock, IsOfTheFileThatIsThereThoughAnotherWasOpened) {
+  const TempDir dir;
+  int ready[2], done[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(done), 0);
+  std::optional<RunLock> lock(std::in_place, dir.path());
+  dir.write("lock", "");  // so that the other process waits for the name of the holder
+  const pid_t child = fork();
+  if (child == 0) {
+    lock.reset();
+    close(done[1]);
+    const RunLock second(dir.path());
+    [[maybe_unused]] const auto written = write(ready[1], "x", 1);
+    char byte = 0;
+    [[maybe_unused]] const auto got = read(done[0], &byte, 1);  // until the other end is closed
+    _exit(0);
+  }
+  fs::remove(dir / "lock");
+  lock.reset();
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  expect_error(ExitCode::locked, {"process " + std::to_string(child)}, [&] { RunLock third(dir.path()); });
+  close(done[1]);
+  waitpid(child, nullptr, 0);
+}
+
 TEST(RunLock, ThatCannotBeCreatedLeavesNoFolder) {
   const TempDir dir;
   dir.write("file", "");

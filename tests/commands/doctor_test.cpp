@@ -9,7 +9,7 @@
 namespace chargpt {
 namespace {
 
-const Json kFacts = {{"v", 1}, {"chargpt", "0"}, {"devices", {{{"device", "cpu"}, {"usable", true}}}}};
+const Json kFacts = {{"chargpt", "0"}, {"devices", {{{"device", "cpu"}, {"usable", true}}}}};
 
 struct Report {
   int code;

@@ -26,7 +26,7 @@ TEST(ModelFileOfAModule, RoundTripsWeightsConfigAndVocabulary) {
   const TempDir dir;
   CharGPT model = small_model();
   save_model(dir / "m.safetensors", model, kTokenizer);
-  LoadedModel loaded = load_model(dir / "m.safetensors", torch::kCPU, AttentionPath::heads);
+  LoadedModel loaded = load_model(ModelFile(dir / "m.safetensors"), torch::kCPU, AttentionPath::heads);
   EXPECT_TRUE(loaded.model->flat().values().equal(model->flat().values()));
   EXPECT_EQ(loaded.tokenizer, kTokenizer);
   EXPECT_EQ(loaded.model->config().heads, 2);
@@ -56,7 +56,7 @@ TEST(ModelFileOfAModule, IsRefusedWithAWeightThatIsNotFinite) {
   model->lm->bias[2] = std::numeric_limits<float>::quiet_NaN();
   save_model(dir / "m.safetensors", model, kTokenizer);
   expect_error(ExitCode::unusable_model, {"m.safetensors", "lm.bias", "not finite"},
-               [&] { load_model(dir / "m.safetensors"); });
+               [&] { load_model(ModelFile(dir / "m.safetensors")); });
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ ModelConfig config_of(const Shape& shape, AttentionPath path) {
   config.heads = shape.heads;
   config.width = shape.width;
   config.context = shape.context;
-  config.dropout = 0.4;
+  config.dropout = 0.0;  // only what a pass is told counts
   config.attention = path;
   return config;
 }

@@ -18,8 +18,12 @@ struct Outcome {
   RunProgress progress;
 };
 
+/// On one thread: these models are too small for two, which would only wait for each other.
 class TrainingRunTest : public testing::Test {
  protected:
+  TrainingRunTest() { at::set_num_threads(1); }
+  ~TrainingRunTest() override { at::set_num_threads(threads_); }
+
   /// Runs in `folder` from its newest checkpoint, if any, until `stop_after` questions whether to stop.
   RunResult run(const std::string& folder, int stop_after = -1) {
     return run(folder, [stop_after, asked = 0]() mutable { return stop_after >= 0 && asked++ >= stop_after; });
@@ -62,6 +66,7 @@ class TrainingRunTest : public testing::Test {
     EXPECT_EQ(a.progress.smoothed_loss, b.progress.smoothed_loss);
   }
 
+  const int threads_ = at::get_num_threads();
   TempDir dir_;
   Config config_ = [this] {
     Config config = tiny_config(dir_);

@@ -22,6 +22,9 @@ Request make_request(Command command, const Arguments& arguments, const Config& 
 /// no_input.
 ModelChoice choose_model_arguments(const Arguments& arguments);
 
+/// The config for work with a model: that of its run, if it has one, with what the arguments say. Rules are checked.
+Config model_config(const Arguments& arguments, const ModelChoice& model);
+
 /// `text` with each {section.key} replaced by the key's value, made safe for a file name. Error(usage) for unknown
 /// keys.
 std::string fill_placeholders(const std::string& text, const Config& config);

@@ -145,6 +145,7 @@ struct SampleConfig {
   std::int64_t top_k = 0;
   double top_p = 1.0;
   std::int64_t seed = 1;
+  bool exact = false;  ///< a full window loses its first id only, not its first half
 
   void describe(KeyList& keys);
 };

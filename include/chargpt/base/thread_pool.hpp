@@ -8,6 +8,10 @@
 
 namespace chargpt {
 
+/// How many threads this process may use at once: OMP_NUM_THREADS where that is a number, else the processors of its
+/// affinity mask, or fewer where its control group has less time. At least 1.
+int usable_threads();
+
 /// A fixed number of threads that share out numbered tasks. Between two calls of run() they sleep.
 class ThreadPool {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/scored_text.hpp"
-#include "chargpt/commands/model_choice.hpp"
 #include "chargpt/commands/request.hpp"
 
 namespace chargpt {

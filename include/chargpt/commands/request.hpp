@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/model_choice.hpp"
 
 namespace chargpt {
 
@@ -18,14 +19,6 @@ enum class Command { train, sample, eval, bench, explain, doctor };
 
 /// Into which parts eval divides a text besides scoring it whole.
 enum class PartKind { none, document, line, character_class };
-
-/// Where sample, eval and explain take their model from.
-struct ModelChoice {
-  std::string folder;      ///< a run folder or a checkpoint folder; or empty:
-  std::string file;        ///< a model file
-  std::string checkpoint;  ///< "best", "last" or a step, within a run folder, for eval also "all"; empty: best, or last
-                           ///< without a best
-};
 
 struct Request {
   Command command = Command::train;

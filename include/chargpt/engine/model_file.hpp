@@ -18,8 +18,8 @@ struct LoadedModel {
 /// write_model_file() with the model's config and weights.
 WrittenFile save_model(const std::string& path, CharGPT& model, const Tokenizer& tokenizer);
 
-/// The model of a file. Errors as ModelFile.
-LoadedModel load_model(const std::string& path, torch::Device device = torch::kCPU,
+/// The model of a file. Error(unusable_model) for a weight that is not finite.
+LoadedModel load_model(const ModelFile& file, torch::Device device = torch::kCPU,
                        AttentionPath path_of_attention = AttentionPath::automatic);
 
 /// The numbers of a contiguous float tensor on the CPU, which must outlive them.

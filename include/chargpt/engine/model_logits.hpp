@@ -1,11 +1,14 @@
 #pragma once
 
-#include "chargpt/nn/char_gpt.hpp"
+#include "chargpt/engine/passes.hpp"
 #include "chargpt/sampling/generate.hpp"
 
 namespace chargpt {
 
-/// The module's logits for generate(): the whole window is computed anew for every character. `model` is shared.
+/// The modules' logits for generate(): the whole window is computed anew for every character. `model` is shared.
 NextLogits model_logits(CharGPT model);
+
+/// Logits on the path of the passes, which must outlive them; the weights must not change meanwhile.
+NextLogits model_logits(Passes& passes);
 
 }  // namespace chargpt

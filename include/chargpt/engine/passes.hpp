@@ -19,6 +19,7 @@ class Passes {
 
   CharGPT& model() { return model_; }
   AttentionPath path() const { return path_; }
+  ThreadPool* pool() { return pool_.get(); }  ///< of the native path; nullptr on the others
 
   /// Tells that the weights may have changed: to be called before the first of the passes below and after each change,
   /// with `training` before accumulate_gradients().

@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "chargpt/base/config.hpp"
-#include "chargpt/base/parameter_layout.hpp"
-#include "chargpt/base/thread_pool.hpp"
 #include "chargpt/kernels/dropout.hpp"
-#include "chargpt/kernels/matmul.hpp"
+#include "chargpt/kernels/network_weights.hpp"
 
 namespace chargpt {
 
@@ -36,7 +34,7 @@ class Network {
 
   /// Takes over the weights at `values` (layout().size() floats, which must outlive this object): to be called after
   /// each change of them, with `training` before accumulate_gradients().
-  void load(const float* values, bool training);
+  void load(const float* values, bool training) { weights_.load(values, training, pool_); }
 
   /// Adds the gradient of share * (mean loss of the batch) to `gradients` (layout().size()). Returns the mean loss, in
   /// nats.
@@ -48,18 +46,9 @@ class Network {
   /// Logits of all positions, written to `logits` (windows, length, vocabulary).
   void logits(const TokenBatch& batch, const DropoutState& dropout, std::span<float> logits);
 
-  const ParameterLayout& layout() const { return layout_; }
+  const ParameterLayout& layout() const { return weights_.layout(); }
 
  private:
-  /// One Linear layer: where its weights and bias lie, and the weights packed for both directions.
-  struct Product {
-    std::int64_t weights;
-    std::int64_t bias;  ///< -1: none
-    std::int64_t inputs;
-    std::int64_t outputs;
-    PackedMatrix forward;
-    PackedMatrix backward;
-  };
   /// A part of the gradient of a product's weights: outputs [first, last).
   struct GradientTask {
     std::size_t product;
@@ -68,9 +57,7 @@ class Network {
   };
   struct Scratch;
 
-  void add_product(const std::string& weights, const std::string& bias, std::int64_t outputs, std::int64_t inputs);
-  const float* bias(const Product& product) const;
-  void reserve(std::size_t sequences, std::int64_t length, bool training);
+  void reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout);
   void normalise(std::size_t norm, Activations& a, float* y) const;
   void draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const;
   void forward_block(std::size_t layer, Activations& a, Scratch& scratch) const;
@@ -85,11 +72,8 @@ class Network {
 
   ModelConfig config_;
   std::int64_t vocabulary_;
-  ParameterLayout layout_;
   ThreadPool& pool_;
-  const float* values_ = nullptr;
-  std::vector<Product> products_;    // four a block (qkv, proj, ln1, ln2), then lm
-  std::vector<std::int64_t> norms_;  // where the weights of l1 and l2 of each block, then of l, lie
+  NetworkWeights weights_;
   std::vector<GradientTask> tasks_;
   std::vector<std::unique_ptr<Activations>> activations_;
   std::vector<Scratch> scratch_;  // one a thread

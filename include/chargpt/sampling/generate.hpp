@@ -8,19 +8,29 @@
 #include <vector>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/stream_window.hpp"
 #include "chargpt/base/tokenizer.hpp"
 
 namespace chargpt {
 
-/// Logits of the position after `ids` (1 to context of them), written to `logits` (vocabulary size).
-using NextLogits = std::function<void(std::span<const std::int32_t> ids, std::span<double> logits)>;
+/// Logits of the position after each window, written to `logits` (windows, vocabulary).
+using NextLogits = std::function<void(std::span<const StreamWindow> windows, std::span<float> logits)>;
 
 enum class Finish { length, end_mark, stopped };
 std::string_view name(Finish value);
 
+/// What a stream begins with.
+struct StreamStart {
+  std::vector<std::int32_t> prompt;  ///< not empty; its last `context` ids are seen
+  std::uint64_t seed;
+};
+
+/// How a stream ended.
 struct Generated {
-  std::vector<std::int32_t> ids;  ///< without the prompt and without the end mark
   Finish finish = Finish::length;
+  std::int64_t length = 0;  ///< ids, without the prompt and without the end mark
+  double log_probability =
+      0.0;  ///< of those ids in the model's own distribution, without temperature and filters: nats
 };
 
 /// What an empty prompt starts from: the end mark, else a newline, else id 0.
@@ -30,11 +40,12 @@ std::int32_t start_id(const Tokenizer& tokenizer);
 /// the model does not know; `source` names the prompt.
 std::vector<std::int32_t> encode_prompt(std::string_view prompt, const Tokenizer& tokenizer, const std::string& source);
 
-/// Generates up to settings.length ids after `prompt` (not empty; its last `context` ids are seen), and ends before
-/// them at an end mark. Each id is passed to `emit` as it comes; a false return stops. The text is a function of
-/// (model, prompt, settings, seed) alone. Error(unusable_model) when a logit is not finite.
-Generated generate(const NextLogits& next, const Tokenizer& tokenizer, std::int64_t context,
-                   std::vector<std::int32_t> prompt, const SampleConfig& settings, std::uint64_t seed,
-                   const std::function<bool(std::int32_t)>& emit);
+/// Continues all streams together, each by up to settings.length ids, and ends one before them at an end mark. Each id
+/// is passed to `emit` as it comes; a false return ends its stream. A stream is a function of (model, prompt, settings,
+/// seed) alone, not of the others. A window that has reached `context` ids loses its first half, and with
+/// settings.exact its first id, before it gets the next. Error(unusable_model) when a logit is not finite.
+std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokenizer, std::int64_t context,
+                                const std::vector<StreamStart>& starts, const SampleConfig& settings,
+                                const std::function<bool(std::size_t stream, std::int32_t id)>& emit);
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-#include "chargpt/commands/model_choice.hpp"
+#include "chargpt/base/model_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,7 +32,7 @@ std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
 }
 
 ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step) {
-  return {paths.checkpoint(step) + "/model.safetensors", paths.root, step};
+  return {paths.checkpoint(step) + "/" + kModelFileName, paths.root, step};
 }
 
 std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
@@ -60,7 +60,7 @@ ChosenModel choose_model(const ModelChoice& choice) {
   const std::string& folder = choice.folder;
   if (fs::exists(folder + "/manifest.json")) {
     const Manifest manifest = verify_checkpoint(folder);
-    return {folder + "/model.safetensors", fs::path(folder).parent_path().parent_path().string(), manifest.step};
+    return {folder + "/" + kModelFileName, fs::path(folder).parent_path().parent_path().string(), manifest.step};
   }
   const RunPaths paths(folder);
   return checkpoint_model(paths, choose_step(paths, choice.checkpoint));
@@ -72,6 +72,19 @@ std::vector<ChosenModel> choose_models(const ModelChoice& choice) {
   std::vector<ChosenModel> models;
   for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step));
   return models;
+}
+
+OpenedModel open_model(const ModelChoice& choice) {
+  constexpr int kAttempts = 20;  // a checkpoint may be removed between the choice and the reading
+  for (int attempt = 1;; ++attempt) {
+    try {
+      ChosenModel chosen = choose_model(choice);
+      ModelFile file(chosen.file);
+      return {std::move(chosen), std::move(file)};
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::no_input || attempt == kAttempts) throw;
+    }
+  }
 }
 
 }  // namespace chargpt

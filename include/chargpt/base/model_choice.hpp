@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/model_file.hpp"
+
+namespace chargpt {
+
+/// Where sample, eval and explain take their model from.
+struct ModelChoice {
+  std::string folder;      ///< a run folder or a checkpoint folder; or empty:
+  std::string file;        ///< a model file
+  std::string checkpoint;  ///< "best", "last" or a step, within a run folder, for eval also "all"; empty: best, or last
+                           ///< without a best
+};
+
+/// Where a model file lies and what is known about where it came from.
+struct ChosenModel {
+  std::string file;
+  std::string run_folder;            ///< empty for a lone file
+  std::optional<std::int64_t> step;  ///< unknown for a lone file
+};
+
+/// Finds the model file that was meant. Errors: no_input when the folder or checkpoint is missing (naming those there
+/// are), usage for a checkpoint name that is none.
+ChosenModel choose_model(const ModelChoice& choice);
+
+/// Every checkpoint of a run, in order of step, for the choice "all"; else the one that choose_model() finds. Errors as
+/// there.
+std::vector<ChosenModel> choose_models(const ModelChoice& choice);
+
+/// A model that was chosen, and its file, read.
+struct OpenedModel {
+  ChosenModel chosen;
+  ModelFile file;
+};
+
+/// Finds and reads the model that was meant: where a training removes checkpoints meanwhile, the old or the new one.
+/// Errors as choose_model and ModelFile.
+OpenedModel open_model(const ModelChoice& choice);
+
+}  // namespace chargpt

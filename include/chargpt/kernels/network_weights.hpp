@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/config.hpp"
+#include "chargpt/base/parameter_layout.hpp"
+#include "chargpt/base/thread_pool.hpp"
+#include "chargpt/kernels/matmul.hpp"
+
+namespace chargpt {
+
+/// A model's weights as the kernels read them: the matrices packed, the rest in the flat buffer.
+class NetworkWeights {
+ public:
+  /// One Linear layer, and its weights packed for both directions.
+  struct Product {
+    std::int64_t weights;  ///< where they lie in the flat buffer
+    std::int64_t bias;     ///< where it lies; -1: none
+    std::size_t inputs;
+    std::size_t outputs;
+    PackedMatrix forward;
+    PackedMatrix backward;
+  };
+
+  NetworkWeights(const ModelConfig& config, std::int64_t vocabulary);
+
+  /// Packs the weights at `values` (layout().size() floats, which must outlive this object), for `training` in both
+  /// directions.
+  void load(const float* values, bool training, ThreadPool& pool);
+
+  const ParameterLayout& layout() const { return layout_; }
+  /// Four a block, in the order of the forward pass (qkv, proj, ln1, ln2), then lm.
+  const std::vector<Product>& products() const { return products_; }
+  const float* bias(std::size_t product) const;      ///< nullptr: none
+  std::int64_t norm_offset(std::size_t norm) const;  ///< in the flat buffer; two norms a block, then l
+  const float* norm(std::size_t norm) const;         ///< its weight (C), then its bias (C)
+  const float* token_embedding() const { return values_ + layout_.offset("token_emb.weight"); }   ///< (V, C)
+  const float* position_embedding() const { return values_ + layout_.offset("pos_emb.weight"); }  ///< (T, C)
+
+ private:
+  void add_product(const std::string& weights, const std::string& bias, std::int64_t outputs, std::int64_t inputs);
+
+  ParameterLayout layout_;
+  const float* values_ = nullptr;
+  std::vector<Product> products_;
+  std::vector<std::int64_t> norms_;
+};
+
+}  // namespace chargpt

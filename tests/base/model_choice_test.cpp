@@ -1,0 +1,76 @@
+#include "chargpt/base/model_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include "chargpt/base/run_folder.hpp"
+#include "support/some_manifest.hpp"
+#include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
+
+namespace chargpt {
+namespace {
+
+const Tokenizer kTokenizer({U'a', U'b'}, false);
+
+/// A run folder with checkpoints that tell their step by their first weight.
+class ModelChoiceTest : public testing::Test {
+ protected:
+  void save(std::int64_t step) const {
+    ModelConfig config;
+    config.layers = config.heads = config.width = config.context = 1;
+    std::vector<float> values(static_cast<std::size_t>(ParameterLayout(config, kTokenizer.size()).size()));
+    values[0] = static_cast<float>(step);
+    CheckpointWriter writer(paths_.checkpoints(), step);
+    Manifest manifest = some_manifest(step);
+    manifest.files[kModelFileName] = write_model_file(writer.path(kModelFileName), config, kTokenizer, values);
+    writer.commit(manifest);
+  }
+
+  static float first_weight(const ModelChoice& choice) {
+    const OpenedModel opened = open_model(choice);
+    std::vector<float> values(static_cast<std::size_t>(opened.file.layout().size()));
+    opened.file.copy_values(values);
+    EXPECT_EQ(opened.chosen.step.value_or(static_cast<std::int64_t>(values[0])), static_cast<std::int64_t>(values[0]));
+    return values[0];
+  }
+
+  TempDir dir_;
+  RunPaths paths_{dir_.path()};
+};
+
+TEST_F(ModelChoiceTest, IsTheBestOrElseTheLast) {
+  dir_.write("config.json", "{}");
+  for (const std::int64_t step : {3, 7, 12}) save(step);
+  EXPECT_EQ(first_weight({dir_.path(), "", ""}), 12);
+  write_best(paths_.checkpoints(), 7);
+  EXPECT_EQ(first_weight({dir_.path(), "", ""}), 7);
+  EXPECT_EQ(first_weight({dir_.path(), "", "best"}), 7);
+  EXPECT_EQ(first_weight({dir_.path(), "", "last"}), 12);
+  EXPECT_EQ(first_weight({dir_.path(), "", "3"}), 3);
+  EXPECT_EQ(first_weight({paths_.checkpoint(3), "", ""}), 3);
+  EXPECT_EQ(first_weight({"", paths_.checkpoint(3) + "/model.safetensors", ""}), 3);
+}
+
+TEST_F(ModelChoiceTest, IsEveryCheckpointForAll) {
+  dir_.write("config.json", "{}");
+  for (const std::int64_t step : {12, 3, 7}) save(step);
+  std::vector<std::int64_t> steps;
+  for (const ChosenModel& chosen : choose_models({dir_.path(), "", "all"})) steps.push_back(*chosen.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{3, 7, 12}));
+}
+
+TEST_F(ModelChoiceTest, ThatIsNotThereIsRefused) {
+  const auto refuse = [&](const std::string& checkpoint, ExitCode code, const std::string& part) {
+    expect_error(code, {part}, [&] { open_model({dir_.path(), "", checkpoint}); });
+  };
+  refuse("", ExitCode::no_input, "no run folder");
+  dir_.write("config.json", "{}");
+  refuse("", ExitCode::no_input, "no checkpoint yet");
+  for (const std::int64_t step : {3, 7}) save(step);
+  refuse("5", ExitCode::no_input, "no checkpoint of step 5; it has 3, 7");
+  refuse("best", ExitCode::no_input, "use --checkpoint last");
+  refuse("newest", ExitCode::usage, "wanted best, last or the number of a step");
+}
+
+}  // namespace
+}  // namespace chargpt
