@@ -23,10 +23,10 @@ NextLogits model_logits(CharGPT model) {
 }
 
 NextLogits model_logits(Passes& passes) {
-  if (passes.pool() == nullptr) return model_logits(passes.model());
+  if (passes.path() != AttentionPath::native) return model_logits(passes.model());
   const CharGPT& model = passes.model();
   const auto decoder = std::make_shared<Decoder>(
-      model->config(), model->vocabulary(), passes.model()->flat().values().const_data_ptr<float>(), *passes.pool());
+      model->config(), model->vocabulary(), passes.model()->flat().values().const_data_ptr<float>(), passes.pool());
   return
       [decoder](std::span<const StreamWindow> windows, std::span<float> logits) { decoder->logits(windows, logits); };
 }

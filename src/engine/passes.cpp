@@ -27,11 +27,10 @@ torch::Tensor to_tensor(const std::vector<std::int32_t>& ids, const TokenBatch& 
 
 }  // namespace
 
-Passes::Passes(CharGPT model) : model_(std::move(model)) {
+Passes::Passes(CharGPT model) : model_(std::move(model)), pool_(std::make_unique<ThreadPool>(at::get_num_threads())) {
   const torch::Tensor& values = model_->flat().values();
   path_ = settle(model_->config().attention, values);
   if (path_ != AttentionPath::native) return;
-  pool_ = std::make_unique<ThreadPool>(at::get_num_threads());
   network_ = std::make_unique<Network>(model_->config(), model_->vocabulary(), *pool_);
 }
 

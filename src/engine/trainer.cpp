@@ -24,7 +24,7 @@ Trainer::Trainer(const Config& config, const Corpus& corpus, torch::Device devic
     : config_(config),
       corpus_(corpus),
       passes_(seeded_model(config, corpus, device)),
-      optimizer_(model()->flat(), config.optimizer),
+      optimizer_(model()->flat(), config.optimizer, passes_.pool()),
       index_(corpus.train, config.model.context, config.data.stride),
       schedule_(index_.size(), config.data.windows, config.train.batch, static_cast<std::uint64_t>(config.run.seed)),
       total_steps_(chargpt::total_steps(config.train, index_.size())) {}

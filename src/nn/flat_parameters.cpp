@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <cstring>
+
 namespace chargpt {
 
 FlatParameters::FlatParameters(ParameterLayout layout, const torch::OrderedDict<std::string, torch::Tensor>& parameters,
@@ -16,6 +18,15 @@ FlatParameters::FlatParameters(ParameterLayout layout, const torch::OrderedDict<
     view.copy_(parameter);
     parameter.set_data(view);
     parameter.mutable_grad() = gradients_.narrow(0, entry.offset, entry.count).view(entry.shape);
+  }
+}
+
+void FlatParameters::zero_gradients() {
+  // LibTorch would wake its own threads for this, and have them spin beside ours.
+  if (gradients_.device().is_cpu()) {
+    std::memset(gradients_.mutable_data_ptr(), 0, gradients_.nbytes());
+  } else {
+    gradients_.zero_();
   }
 }
 

@@ -79,7 +79,8 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
       const auto decayed =
           static_cast<std::size_t>(decay == DecayScope::all ? parameters.size() : parameters.matrix_size());
       const OptimizerConfig config = make_config(decay, clip);
-      AdamW optimizer(parameters, config);
+      ThreadPool pool(2);
+      AdamW optimizer(parameters, config, pool);
       PlainAdamW plain(to_vector(parameters.values()), decayed, config);
       for (int step = 0; step < 5; ++step) {
         const double rate = 0.1 / (step + 1);
@@ -97,7 +98,8 @@ TEST(AdamW, TheGradientNormIsTheOneOfAllGradientsTogether) {
   CharGPT model = make_model();
   model->flat().gradients().fill_(2.0);
   const double truth = 2.0 * std::sqrt(static_cast<double>(model->flat().size()));
-  EXPECT_NEAR(AdamW(model->flat(), {}).gradient_norm(), truth, 1e-5);
+  ThreadPool pool(1);
+  EXPECT_NEAR(AdamW(model->flat(), {}, pool).gradient_norm(), truth, 1e-5);
 }
 
 }  // namespace

@@ -139,7 +139,8 @@ NamedTensors masks(const Json& request) {
 NamedTensors adamw(const Json& request) {
   CharGPT model = model_of(request);
   FlatParameters& flat = model->flat();
-  AdamW optimizer(flat, config_of(request, "optimizer").optimizer);
+  ThreadPool pool(1);
+  AdamW optimizer(flat, config_of(request, "optimizer").optimizer, pool);
   for (std::size_t i = 0; i < request.at("gradients").size(); ++i) {
     fill(flat, flat.gradients(), request.at("gradients").at(i).get<std::string>());
     optimizer.step(request.at("learning_rates").at(i).get<double>(), optimizer.gradient_norm());

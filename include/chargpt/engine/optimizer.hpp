@@ -5,16 +5,17 @@
 #include <cstdint>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/thread_pool.hpp"
 #include "chargpt/nn/flat_parameters.hpp"
 
 namespace chargpt {
 
 /// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2) over a model's flat
-/// buffers with LibTorch's fused kernel: one call for the decayed part, one for the rest.
+/// buffers: on the CPU by our own kernel, elsewhere by LibTorch's fused one.
 class AdamW {
  public:
-  /// `parameters` must outlive this.
-  AdamW(FlatParameters& parameters, const OptimizerConfig& config);
+  /// `parameters` (32-bit floats) must outlive this, and so must `pool`, whose threads share the work on the CPU.
+  AdamW(FlatParameters& parameters, const OptimizerConfig& config, ThreadPool& pool);
 
   /// Clips the gradients to config.clip by their global norm, as torch's clip_grad_norm_ does, and updates the values.
   /// `gradient_norm`: from gradient_norm() on the same gradients.
@@ -27,10 +28,12 @@ class AdamW {
   void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the moments, or without an update
 
  private:
-  void update(std::int64_t begin, std::int64_t end, double learning_rate, double weight_decay);
+  void update(std::int64_t begin, std::int64_t end, double learning_rate, double factor, double weight_decay);
+  void update_by_torch(std::int64_t begin, std::int64_t end, double learning_rate, double weight_decay);
 
   FlatParameters& parameters_;
   OptimizerConfig config_;
+  ThreadPool& pool_;
   torch::Tensor first_moment_;
   torch::Tensor second_moment_;
   std::int64_t steps_ = 0;

@@ -14,12 +14,12 @@ namespace chargpt {
 class Passes {
  public:
   /// `automatic` is settled here: native for 32-bit floats on the CPU, else fused. Error(usage) when the config asks
-  /// for native and the model is on another device. Native uses at::get_num_threads() threads.
+  /// for native and the model is on another device. Our own kernels use at::get_num_threads() threads.
   explicit Passes(CharGPT model);
 
   CharGPT& model() { return model_; }
   AttentionPath path() const { return path_; }
-  ThreadPool* pool() { return pool_.get(); }  ///< of the native path; nullptr on the others
+  ThreadPool& pool() { return *pool_; }
 
   /// Tells that the weights may have changed: to be called before the first of the passes below and after each change,
   /// with `training` before accumulate_gradients().
@@ -40,7 +40,7 @@ class Passes {
 
   CharGPT model_;
   AttentionPath path_;
-  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<ThreadPool> pool_;  // on the heap, since the network refers to it
   std::unique_ptr<Network> network_;  // of the native path
 };
 

@@ -31,7 +31,7 @@ class FlatParameters {
   std::int64_t size() const { return values_.numel(); }
   std::int64_t matrix_size() const { return layout_.matrix_size(); }
   const ParameterLayout& layout() const { return layout_; }
-  void zero_gradients() { gradients_.zero_(); }
+  void zero_gradients();
 
   /// A further leaf over `rows` x `columns` elements from `offset` on: same memory, same gradients.
   torch::Tensor leaf(std::int64_t offset, std::int64_t rows, std::int64_t columns) const;
