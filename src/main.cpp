@@ -7,12 +7,12 @@
 
 #include "chargpt/app/command_line.hpp"
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/output.hpp"
 
 namespace {
 
 int fail(chargpt::ExitCode code, const char* message) {
-  // Not fmt::print, which throws where nobody can read the message.
-  std::fputs(fmt::format("error: {}\n", message).c_str(), stderr);
+  chargpt::write_message(fmt::format("error: {}\n", message));
   return static_cast<int>(code);
 }
 

@@ -9,6 +9,7 @@
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/base/nearest.hpp"
+#include "chargpt/base/output.hpp"
 #include "chargpt/base/version.hpp"
 
 namespace chargpt {
@@ -218,7 +219,7 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error, co
     const std::string word = unknown.empty() ? (words.empty() ? "" : words.front()) : unknown.front();
     message = fmt::format("unknown argument {}; {}", word, suggestion(word, command));
   }
-  fmt::print(stderr, "error: {}\n", message);
+  write_message(fmt::format("error: {}\n", message));
   return static_cast<int>(ExitCode::usage);
 }
 
@@ -270,7 +271,7 @@ int run_command_line(int argc, const char* const* argv) {
     return report_parse_error(program.app, error, words);
   }
   if (program.run != nullptr) return program.run(program.arguments);
-  fmt::print(stderr, "{}", help_text(program.app));
+  write_message(help_text(program.app));
   return static_cast<int>(ExitCode::usage);
 }
 

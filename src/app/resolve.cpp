@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/output.hpp"
 #include "chargpt/base/run_folder.hpp"
 
 namespace chargpt {
@@ -101,7 +102,7 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
     throw Error(ExitCode::no_input,
                 "no run with a checkpoint under runs/: train one, or name one with --run DIR or --model FILE");
   }
-  if (!arguments.quiet) fmt::print(stderr, "using the newest run, {}\n", newest);
+  if (!arguments.quiet) write_message(fmt::format("using the newest run, {}\n", newest));
   return {newest, "", arguments.checkpoint};
 }
 

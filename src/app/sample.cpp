@@ -53,7 +53,7 @@ bool wants_native(const Arguments& arguments, const Config& config) {
   return true;
 }
 
-void warn(const std::string& message) { fmt::print(stderr, "warning: {}\n", message); }
+void warn(const std::string& message) { write_message(fmt::format("warning: {}\n", message)); }
 
 /// As many as can be used: each stream of text goes through one thread.
 int threads_for(const Config& config) {

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "chargpt/base/error.hpp"
 
 namespace chargpt {
+
+void write_message(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 bool write_output(std::string_view text) {
   while (!text.empty()) {

@@ -44,6 +44,7 @@ TEST_F(Disk, AFullStandardOutputIsReported) {
 
 TEST_F(Disk, AStandardErrorThatTakesNothingChangesNoExitCode) {
   EXPECT_EQ(shell("exec \"$0\" \"$@\" 2> /dev/full", {"inspect", "none"}).code, 66);
+  EXPECT_EQ(shell("exec \"$0\" \"$@\" 2> /dev/full", {"trian"}).code, 2);
   EXPECT_EQ(shell("exec \"$0\" \"$@\" 2>&-", {"inspect", "none"}).code, 66);
   EXPECT_EQ(shell("exec \"$0\" \"$@\" 2> /dev/full", words("r", 3)).code, 0);
   EXPECT_EQ(shell("exec \"$0\" \"$@\" 2>&- >&-", words("closed", 3)).code, 0);

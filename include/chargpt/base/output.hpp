@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace chargpt {
@@ -7,5 +8,8 @@ namespace chargpt {
 /// Writes a result to stdout and flushes it. False when the reader has closed the pipe, which ends a command quietly.
 /// Error(io) for every other failure, e.g. a full disk.
 bool write_output(std::string_view text);
+
+/// Writes a message to standard error. Nobody may be reading it: what cannot be written is left out.
+void write_message(const std::string& text);
 
 }  // namespace chargpt
