@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "chargpt/base/random.hpp"
+#include "chargpt/engine/model_file.hpp"
+#include "chargpt/engine/model_logits.hpp"
 #include "chargpt/engine/passes.hpp"
 
 namespace chargpt {
@@ -75,6 +77,22 @@ void check_paths(c10::Device device, const DropoutState& dropout, std::vector<Ch
   }
 }
 
+/// What sampling computes from kept keys and values, against whole forward passes: no bit may differ.
+Check check_cache() {
+  Passes passes = make_passes(AttentionPath::native, torch::kFloat);
+  const NextLogits next = model_logits(passes);
+  TokenBatch whole = some_batch();
+  whole.windows = 1;
+  const auto length = static_cast<std::size_t>(whole.length);
+  const torch::Tensor wanted = passes.logits(whole)[0];  // (T, V)
+  torch::Tensor got = torch::empty_like(wanted);
+  for (std::size_t t = 1; t <= length; ++t) {
+    const StreamWindow window{0, {whole.inputs.data(), t}};
+    next({&window, 1}, numbers(got[static_cast<std::int64_t>(t) - 1]));
+  }
+  return compare("cached logits are the uncached ones", got, wanted, 0.0);
+}
+
 /// One direction through each parameter tensor: (loss(w + h d) - loss(w - h d)) / 2h is d times the gradient.
 Check check_gradients(c10::Device device, const DropoutState& dropout) {
   Passes passes = make_passes(AttentionPath::heads, torch::TensorOptions(torch::kDouble).device(device));
@@ -120,6 +138,7 @@ std::vector<Check> check_numerics(c10::Device device) {
     check_paths(device, dropout, checks);
     checks.push_back(check_gradients(device, dropout));
   }
+  if (device.is_cpu()) checks.push_back(check_cache());
   return checks;
 }
 
