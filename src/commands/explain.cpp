@@ -142,6 +142,7 @@ std::string attention_text(const Subject& subject) {
 /// Every id of the vocabulary with its probability to be next, the likeliest first.
 std::vector<std::pair<std::int32_t, double>> next_characters(const Subject& subject) {
   std::vector<std::pair<std::int32_t, double>> all;
+  all.reserve(static_cast<std::size_t>(subject.tokenizer.size()));
   const auto probabilities = subject.explanation.next.accessor<double, 1>();
   for (std::int32_t id = 0; id < subject.tokenizer.size(); ++id) all.emplace_back(id, probabilities[id]);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/version.hpp"
@@ -34,10 +36,11 @@ WrittenFile save_moments(const std::string& path, Trainer& trainer) {
 
 /// The newest checkpoint whose files are what its manifest says.
 std::optional<Manifest> newest_sound(const RunPaths& paths, const std::function<void(const std::string&)>& warn) {
-  const auto steps = list_checkpoints(paths.checkpoints());
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+  auto steps = list_checkpoints(paths.checkpoints());
+  std::reverse(steps.begin(), steps.end());
+  for (const std::int64_t step : steps) {
     try {
-      return verify_checkpoint(paths.checkpoint(*step));
+      return verify_checkpoint(paths.checkpoint(step));
     } catch (const Error& error) {
       warn(fmt::format("unsound checkpoint passed over: {}", error.what()));
     }

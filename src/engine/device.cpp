@@ -21,7 +21,7 @@ std::string open_library(const char* name) {
 }
 
 struct Cuda {
-  int devices = 0;
+  c10::DeviceIndex devices = 0;
   std::string problem;  ///< why there is none
 };
 
@@ -30,7 +30,7 @@ Cuda find_cuda() {
   if (const auto problem = open_library("libtorch_cuda.so"); !problem.empty()) {
     return {0, fmt::format("this LibTorch's CUDA library cannot be opened ({})", problem)};
   }
-  const auto count = static_cast<int>(torch::cuda::device_count());
+  const c10::DeviceIndex count = torch::cuda::device_count();
   if (count > 0) return {count, ""};
   return {0, "LibTorch sees no CUDA device (no NVIDIA GPU, or no driver)"};
 }

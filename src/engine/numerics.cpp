@@ -109,7 +109,7 @@ Check check_gradients(c10::Device device, const DropoutState& dropout) {
       values.add_(direction, distance);
       const torch::Tensor rows = passes.logits(some_batch(), dropout).flatten(0, 1);
       const torch::Tensor targets = torch::tensor(some_batch().targets, torch::kInt32).to(torch::kLong).to(device);
-      const torch::Tensor loss = at::cross_entropy_loss(rows, targets);
+      torch::Tensor loss = at::cross_entropy_loss(rows, targets);
       values.copy_(before);
       return loss;
     };

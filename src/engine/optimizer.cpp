@@ -21,9 +21,9 @@ std::int64_t tasks(std::int64_t count) { return (count + kTask - 1) / kTask; }
 
 }  // namespace
 
-AdamW::AdamW(FlatParameters& parameters, const OptimizerConfig& config, ThreadPool& pool)
+AdamW::AdamW(FlatParameters& parameters, OptimizerConfig config, ThreadPool& pool)
     : parameters_(parameters),
-      config_(config),
+      config_(std::move(config)),
       pool_(pool),
       first_moment_(torch::zeros_like(parameters.values())),
       second_moment_(torch::zeros_like(parameters.values())) {}
@@ -31,7 +31,7 @@ AdamW::AdamW(FlatParameters& parameters, const OptimizerConfig& config, ThreadPo
 double AdamW::gradient_norm() const {
   const torch::Tensor& gradients = parameters_.gradients();
   if (!gradients.device().is_cpu()) return at::linalg_vector_norm(gradients).item<double>();
-  const float* data = gradients.const_data_ptr<float>();
+  const auto* data = gradients.const_data_ptr<float>();
   const std::int64_t size = parameters_.size();
   std::vector<double> squares(static_cast<std::size_t>(tasks(size)));
   pool_.run(tasks(size), [&](std::int64_t i, int) {
@@ -72,10 +72,10 @@ void AdamW::update(std::int64_t begin, std::int64_t end, double learning_rate, d
                        single(1.0 - std::pow(config_.betas[0], t)),
                        single(1.0 - std::pow(config_.betas[1], t)),
                        single(factor)};
-  float* values = parameters_.values().mutable_data_ptr<float>();
-  const float* gradients = parameters_.gradients().const_data_ptr<float>();
-  float* first = first_moment_.mutable_data_ptr<float>();
-  float* second = second_moment_.mutable_data_ptr<float>();
+  auto* values = parameters_.values().mutable_data_ptr<float>();
+  const auto* gradients = parameters_.gradients().const_data_ptr<float>();
+  auto* first = first_moment_.mutable_data_ptr<float>();
+  auto* second = second_moment_.mutable_data_ptr<float>();
   pool_.run(tasks(end - begin), [&](std::int64_t i, int) {
     const std::int64_t from = begin + i * kTask;
     const auto count = static_cast<std::size_t>(std::min(kTask, end - from));

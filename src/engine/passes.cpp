@@ -47,7 +47,7 @@ torch::Tensor Passes::module_losses(const TokenBatch& batch, const DropoutState&
 
 double Passes::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share) {
   if (network_) {
-    float* gradients = model_->flat().gradients().mutable_data_ptr<float>();
+    auto* gradients = model_->flat().gradients().mutable_data_ptr<float>();
     return share * network_->accumulate_gradients(batch, dropout, share, gradients);
   }
   const torch::Tensor loss = module_losses(batch, dropout, at::Reduction::Mean) * share;

@@ -32,8 +32,8 @@ void dropout_on_cpu(const torch::Tensor& in, const torch::Tensor& out, const Dro
   const std::int64_t columns = in.size(-1);
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / columns);
   AT_DISPATCH_FLOATING_TYPES(in.scalar_type(), "dropout", [&] {
-    const scalar_t* from = in.const_data_ptr<scalar_t>();
-    scalar_t* to = out.mutable_data_ptr<scalar_t>();
+    const auto* from = in.const_data_ptr<scalar_t>();
+    auto* to = out.mutable_data_ptr<scalar_t>();
     at::parallel_for(0, in.numel() / columns, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t row = rows.first + i / rows.inner * rows.outer_stride + i % rows.inner;

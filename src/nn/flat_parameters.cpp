@@ -13,7 +13,7 @@ FlatParameters::FlatParameters(ParameterLayout layout, const torch::OrderedDict<
   values_ = torch::empty({layout_.size()}, options);
   gradients_ = torch::zeros({layout_.size()}, options);
   for (const Entry& entry : entries()) {
-    torch::Tensor parameter = parameters[entry.name];
+    const torch::Tensor& parameter = parameters[entry.name];
     const torch::Tensor view = values_.narrow(0, entry.offset, entry.count).view(entry.shape);
     view.copy_(parameter);
     parameter.set_data(view);

@@ -12,8 +12,8 @@
 
 namespace chargpt {
 
-/// How often a test repeats what it does: `count` times, or more where SOAK_FACTOR says how many times more (a name that
-/// the program does not take for one of its own settings).
+/// How often a test repeats what it does: `count` times, or more where SOAK_FACTOR says how many times more (a name
+/// that the program does not take for one of its own settings).
 inline int repetitions(int count) {
   const char* factor = std::getenv("SOAK_FACTOR");
   return count * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));

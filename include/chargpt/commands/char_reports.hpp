@@ -46,8 +46,8 @@ class PartTable {
   };
   Key key(std::int64_t document, std::int64_t line, std::int64_t character_class) const;
   std::int64_t line_at(std::int64_t document, std::int64_t index) const;  ///< 0 unless lines are asked for
-  void add(const Key& key, double nats);
-  std::string name_of(const Key& key) const;
+  void add(const Key& part, double nats);
+  std::string name_of(const Key& part) const;
 
   PartKind kind_;
   const ScoredText& text_;

@@ -15,7 +15,7 @@ namespace chargpt {
 class AdamW {
  public:
   /// `parameters` (32-bit floats) must outlive this, and so must `pool`, whose threads share the work on the CPU.
-  AdamW(FlatParameters& parameters, const OptimizerConfig& config, ThreadPool& pool);
+  AdamW(FlatParameters& parameters, OptimizerConfig config, ThreadPool& pool);
 
   /// Clips the gradients to config.clip by their global norm, as torch's clip_grad_norm_ does, and updates the values.
   /// `gradient_norm`: from gradient_norm() on the same gradients.
