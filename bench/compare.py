@@ -33,6 +33,7 @@ class Bench:
         self.rounds_of_a = 1 if quick else 3
         self.seconds = "0.1" if quick else "5"
         self.chars = 32 if quick else 1000
+        self.commands = {}  # what was run, each once, in order
 
     def batch(self, shape):
         return 4 if self.quick else C_BATCH if shape == "C" else SHAPES[shape].batch
@@ -41,8 +42,13 @@ class Bench:
         steps, warmup = {"A": (2, 1), "B": (30, 5), "C": (3, 1)}[shape]
         return ["--steps", 1 if self.quick else steps, "--warmup", warmup]
 
+    def note(self, command):
+        words = [Path(word).name if str(word).startswith("/") else word for word in command]
+        print("+", *words, file=sys.stderr, flush=True)
+        self.commands[" ".join(words)] = True
+
     def output(self, command):
-        print("+", *command, file=sys.stderr, flush=True)
+        self.note(command)
         result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         if result.returncode:
             sys.exit(f"compare.py: exit code {result.returncode} from: {' '.join(map(str, command))}")
@@ -69,8 +75,9 @@ class Bench:
 
     def side_by_side(self, count, shape):
         """Training speeds of some processes of one thread at once."""
-        processes = [subprocess.Popen(self.product_command("training", shape, 1), stdout=subprocess.PIPE, text=True)
-                     for _ in range(count)]
+        command = self.product_command("training", shape, 1)
+        self.note(command)
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
         return [json.loads(process.communicate()[0])["training_chars_per_second"] for process in processes]
 
 
@@ -158,8 +165,9 @@ def machine(bench):
     cpu = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     model = f"family {cpu.get('cpu family')}, model {cpu.get('model')}"
     return (f"{facts['processor']} ({model}), {CORES} cores, {facts['instruction_set']}, "
-            f"{facts['memory_gib']:.1f} GiB of memory, {facts['system']}. chargpt {facts['chargpt']} ({commit.strip()}), "
-            f"{facts['compiler']}, LibTorch and PyTorch {facts['libtorch']}. {datetime.date.today().isoformat()}.")
+            f"{facts['memory_gib']:.1f} GiB of memory, {facts['system']}. chargpt {facts['chargpt']} "
+            f"({commit.strip()}), {facts['compiler']}, LibTorch and PyTorch {facts['libtorch']}. "
+            f"{datetime.date.today().isoformat()}.")
 
 
 def table(head, rows):
@@ -173,21 +181,23 @@ def report(bench):
     train_c, share_c = training_rows(bench, "C", ["fused"])
     sampling = [line for shape in SHAPES for line in sampling_rows(bench, shape)]
     scaling = [scaling_row(bench, shape) for shape in SHAPES] if CORES > 1 else []
+    starts = start_rows(bench)
     quick = ["A quick try: these figures mean nothing.", ""] if bench.quick else []
     return "\n".join([
         "# Speed beside PyTorch", "", *quick,
-        "Written by `./dev bench --peer`, which regenerates it on your machine: peer (`bench/pytorch_peer.py`) and product",
-        "in turn, medians, a ratio within each round. The shapes are those of `bench/shapes.py`; fp32; random text.", "",
+        "Written by `./dev bench --peer`, which regenerates it on your machine: peer (`bench/pytorch_peer.py`) and",
+        "product in turn, medians, a ratio within each round; shapes of `bench/shapes.py`, fp32, random text.", "",
         machine(bench), "",
         "Characters per second, and how many times the peer's:", "",
         *table("| work | chargpt | peer | ratio |", train_a + train_b + train_c + sampling),
-        "Arithmetic of the model in training (matrix products and causal attention) beside the fused multiply-adds that",
-        "the same threads do in registers, GF/s; and the resident memory, MiB:", "",
+        "Arithmetic of the model in training (matrix products and causal attention) beside the fused multiply-adds",
+        "that the same threads do in registers, GF/s; and the resident memory, MiB:", "",
         *table("| shape | model | peak | share | memory |", [share_a, share_b, share_c]),
         "Training speed against one thread alone:", "",
         *table("| shape | two threads | two processes of one thread |", scaling),
         "Whole processes, milliseconds:", "",
-        *table("| command | median |", start_rows(bench))])
+        *table("| command | median |", starts),
+        "What was run:", "", *(f"    {command}" for command in bench.commands), ""])
 
 
 def main():
