@@ -27,9 +27,21 @@ verb_test() {
   ctest --preset dev --label-exclude "$leave_out"
 }
 
+# Beside the same models in PyTorch, in the Python that the parity tests use.
+bench_peer() {
+  setup_reference
+  local out=bench/results.md options=()
+  ((!quick)) || out=build/bench-quick.md options=(--quick)
+  .deps/python/bin/python3 -B bench/compare.py --chargpt build/dev/bin/chargpt --out "$out" "${options[@]}"
+}
+
 verb_bench() {
   setup_for_tests
   build_preset dev
+  if ((peer || quick)); then
+    bench_peer
+    return
+  fi
   say "Micro-benchmarks of the kernels, to run one by one:" build/dev/bin/*_bench
   build/dev/bin/chargpt bench --config configs/nanogpt-cpu.json
 }

@@ -150,8 +150,12 @@ void add_inspect(CLI::App& command, Arguments& arguments) {
 
 void add_bench(CLI::App& command, Arguments& arguments) {
   add_engine(command, arguments);
-  command.add_option("--seconds", arguments.seconds, "Time for each of the three measurements; default 3")
+  command.add_option("--seconds", arguments.seconds, "Time for each measurement; default 3")
       ->check(CLI::Range(0.1, 600.0));
+  command.add_option("--only", arguments.bench_part, "Measure one of training and sampling; default: both")
+      ->type_name("PART");
+  command.add_option("--vocabulary", arguments.vocabulary, "Symbols of the random text; default 65")
+      ->check(CLI::Range(2, 10000));
 }
 
 void add_diff(CLI::App& command, Arguments& arguments) {

@@ -39,6 +39,13 @@ void set_reports(const Arguments& arguments, Request& request) {
   request.compare = folder ? ModelChoice{arguments.compare, "", ""} : ModelChoice{"", arguments.compare, ""};
 }
 
+BenchPart parse_bench_part(const std::string& word) {
+  if (word.empty()) return BenchPart::all;
+  if (word == "training") return BenchPart::training;
+  if (word == "sampling") return BenchPart::sampling;
+  throw Error(ExitCode::usage, fmt::format("--only: got \"{}\", wanted training or sampling", word));
+}
+
 }  // namespace
 
 int run_eval(const Arguments& arguments) {
@@ -70,6 +77,8 @@ int run_bench(const Arguments& arguments) {
   check_rules(config);
   Request request = make_request(Command::bench, arguments, config);
   request.bench_seconds = arguments.seconds;
+  request.bench_part = parse_bench_part(arguments.bench_part);
+  if (arguments.vocabulary) request.bench_vocabulary = *arguments.vocabulary;
   return run_engine(request);
 }
 

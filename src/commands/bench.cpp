@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 
 #include "chargpt/base/json.hpp"
 #include "chargpt/base/output.hpp"
@@ -11,41 +14,48 @@
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/model_logits.hpp"
 #include "chargpt/engine/trainer.hpp"
+#include "chargpt/kernels/fma_peak.hpp"
 
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t kVocabulary = 65;  // speed does not depend on the text: this one is random
 constexpr double kDefaultSeconds = 3.0;
 
-Corpus random_corpus(const Config& config) {
+/// Speed does not depend on the text: this one is random.
+Corpus random_corpus(const Config& config, std::int64_t vocabulary) {
   std::set<char32_t> code_points;
-  for (char32_t c = U'!'; c < U'!' + kVocabulary; ++c) code_points.insert(c);
+  for (char32_t c = U'!'; c < U'!' + static_cast<char32_t>(vocabulary); ++c) code_points.insert(c);
   Corpus corpus{Tokenizer(code_points, false), {}, {}, {}, {}};
   const std::int64_t size = 4 * config.train.batch + config.model.context + 1;
   for (std::int64_t i = 0; i < size; ++i) {
-    corpus.train.ids.push_back(
-        static_cast<std::int32_t>(random_below(1, Purpose::data_order, 0, static_cast<std::uint64_t>(i), kVocabulary)));
+    corpus.train.ids.push_back(static_cast<std::int32_t>(random_below(
+        1, Purpose::data_order, 0, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
   }
   corpus.train.starts.push_back(size);
   return corpus;
 }
 
-/// Calls `work` for about `seconds`, at least twice, after one call to warm up. Returns seconds per call.
+/// Calls `work` for about `seconds`, at least twice, after one call to warm up. Returns the seconds of each call,
+/// sorted.
 template <class Work>
-double time_per_call(double seconds, const Work& work) {
+std::vector<double> call_times(double seconds, const Work& work) {
   using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
   work();
+  std::vector<double> times;
   const auto start = Clock::now();
-  std::int64_t calls = 0;
-  double passed = 0.0;
-  do {
+  while (times.size() < 2 || since(start) < seconds) {
+    const auto call = Clock::now();
     work();
-    ++calls;
-    passed = std::chrono::duration<double>(Clock::now() - start).count();
-  } while (calls < 2 || passed < seconds);
-  return passed / static_cast<double>(calls);
+    times.push_back(since(call));
+  }
+  std::sort(times.begin(), times.end());
+  return times;
 }
+
+double median(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
 /// A matrix product of the model: (M, K) x (K, N), `times` a pass.
 struct Product {
@@ -53,16 +63,16 @@ struct Product {
   double flops() const { return 2.0 * static_cast<double>(m * n * k * times); }
 };
 
-std::array<Product, 5> products(const Config& config) {
+std::array<Product, 5> products(const Config& config, std::int64_t vocabulary) {
   const std::int64_t M = config.train.windows_per_pass() * config.model.context, C = config.model.width;
   const std::int64_t L = config.model.layers;
-  return {{{M, 3 * C, C, L}, {M, C, C, L}, {M, 4 * C, C, L}, {M, C, 4 * C, L}, {M, kVocabulary, C, 1}}};
+  return {{{M, 3 * C, C, L}, {M, C, C, L}, {M, 4 * C, C, L}, {M, C, 4 * C, L}, {M, vocabulary, C, 1}}};
 }
 
 /// Arithmetic of one optimizer step: the products and the causal attention, forward and twice that backward.
-double step_flops(const Config& config) {
+double step_flops(const Config& config, std::int64_t vocabulary) {
   double flops = 0.0;
-  for (const Product& product : products(config)) flops += product.flops();
+  for (const Product& product : products(config, vocabulary)) flops += product.flops();
   const auto T = static_cast<double>(config.model.context);
   const double rows = static_cast<double>(config.train.windows_per_pass()) * T;
   flops += 4.0 * rows * (T + 1) / 2 * static_cast<double>(config.model.width * config.model.layers);
@@ -70,32 +80,80 @@ double step_flops(const Config& config) {
 }
 
 /// LibTorch's own speed on the model's products, in floating-point operations a second.
-double product_speed(const Config& config, torch::Device device, double seconds) {
+double product_speed(const Config& config, std::int64_t vocabulary, torch::Device device, double seconds) {
   const torch::NoGradGuard no_grad;
   double flops = 0.0, time = 0.0;
-  for (const Product& product : products(config)) {
+  for (const Product& product : products(config, vocabulary)) {
     const auto options = torch::TensorOptions(torch::kFloat).device(device);
     const torch::Tensor a = torch::rand({product.m, product.k}, options),
                         b = torch::rand({product.n, product.k}, options);
     torch::Tensor c = torch::empty({product.m, product.n}, options);
-    const double once = time_per_call(seconds / 5, [&] { at::mm_out(c, a, b.t()); });
+    const double once = median(call_times(seconds / 5, [&] { at::mm_out(c, a, b.t()); }));
     flops += product.flops();
     time += once * static_cast<double>(product.times);
   }
   return flops / time;
 }
 
-double sampling_speed(Trainer& trainer, double seconds) {
-  constexpr std::int64_t kLength = 64;
-  SampleConfig settings;
-  settings.length = kLength;
-  const NextLogits next = model_logits(trainer.passes());
-  const std::vector<std::int32_t> prompt(static_cast<std::size_t>(trainer.config().model.context), 0);
-  const double time = time_per_call(seconds, [&] {
-    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, {{prompt, 1}}, settings,
-             [](std::size_t, std::int32_t) { return true; });
+/// What the threads can do at all, in floating-point operations a second: the best of many short tries.
+double fma_peak(int threads, double seconds) {
+  constexpr std::int64_t kRounds = 1'000'000;  // some milliseconds: long beside waking the threads
+  ThreadPool pool(threads);
+  std::vector<double> operations(static_cast<std::size_t>(threads));
+  const auto times = call_times(seconds, [&] {
+    pool.run(threads,
+             [&](std::int64_t i, int) { operations[static_cast<std::size_t>(i)] = fused_multiply_adds(kRounds); });
   });
-  return kLength / time;
+  return std::accumulate(operations.begin(), operations.end(), 0.0) / times.front();
+}
+
+double peak_rss_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;  // Linux counts kilobytes
+}
+
+void measure_training(Trainer& trainer, torch::Device device, double seconds, const std::function<bool()>& stopped,
+                      Json& result) {
+  const Config& config = trainer.config();
+  const std::int64_t vocabulary = trainer.corpus().tokenizer.size();
+  const double step_seconds = median(call_times(seconds, [&] { trainer.step(stopped); }));
+  const double speed = step_flops(config, vocabulary) / step_seconds;
+  result["training_chars_per_second"] = static_cast<double>(config.train.batch * config.model.context) / step_seconds;
+  result["step_seconds"] = step_seconds;
+  result["peak_rss_mib"] = peak_rss_mib();
+  result["training_gflops"] = speed / 1e9;
+  const double products = product_speed(config, vocabulary, device, seconds);
+  result["matrix_product_gflops"] = products / 1e9;
+  result["share_of_matrix_products"] = speed / products;
+  if (!device.is_cpu()) return;
+  const double peak = fma_peak(at::get_num_threads(), seconds / 5);
+  result["fma_peak_gflops"] = peak / 1e9;
+  result["share_of_fma_peak"] = speed / peak;
+}
+
+/// All streams together, each of the config's length, from one character on.
+void measure_sampling(Trainer& trainer, double seconds, const std::function<bool()>& stopped, Json& result) {
+  const SampleConfig& settings = trainer.config().sample;
+  std::vector<StreamStart> starts;
+  for (std::int64_t i = 0; i < settings.samples; ++i) starts.push_back({{0}, static_cast<std::uint64_t>(i)});
+  const NextLogits next = model_logits(trainer.passes());
+  const double time = median(call_times(seconds, [&] {
+    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, starts, settings,
+             [&](std::size_t, std::int32_t) { return !stopped(); });
+  }));
+  result["sampling_chars_per_second"] = static_cast<double>(settings.samples * settings.length) / time;
+}
+
+std::string table(const Json& result) {
+  std::string lines;
+  for (const auto& [key, value] : result.items()) {
+    lines += fmt::format("{:<28}{}\n", key,
+                         value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
+                         : value.is_string()     ? value.get<std::string>()
+                                                 : value.dump());
+  }
+  return lines;
 }
 
 }  // namespace
@@ -108,34 +166,20 @@ int bench_command(const Request& request) {
   const torch::Device device = choose_device(config.run.device).device;
   if (config.train.steps == 0) config.train.steps = 1;  // the length of the run does not matter here
   config.train.epochs = 0;
-  const Corpus corpus = random_corpus(config);
+  const Corpus corpus = random_corpus(config, request.bench_vocabulary);
   Trainer trainer(config, corpus, device);
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
-  const double step_seconds = time_per_call(seconds, [&] { trainer.step(stopped); });
-  const double sampling = sampling_speed(trainer, seconds);
-  const double ceiling = product_speed(config, device, seconds);
-  if (stopped()) return 128 + request.stop_signal->load();
 
   Json result;
   result["device"] = device.str();
   result["threads"] = threads;
   result["instruction_set"] = at::get_cpu_capability();
+  result["libtorch"] = TORCH_VERSION;
   result["parameters"] = trainer.model()->flat().size();
-  result["training_chars_per_second"] = static_cast<double>(config.train.batch * config.model.context) / step_seconds;
-  result["step_seconds"] = step_seconds;
-  result["sampling_chars_per_second"] = sampling;
-  result["training_gflops"] = step_flops(config) / step_seconds / 1e9;
-  result["matrix_product_gflops"] = ceiling / 1e9;
-  result["share_of_matrix_products"] = step_flops(config) / step_seconds / ceiling;
-  if (request.json) return write_output(to_json_line(result) + "\n"), 0;
-  std::string lines;
-  for (const auto& [key, value] : result.items()) {
-    lines += fmt::format("{:<28}{}\n", key,
-                         value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
-                         : value.is_string()     ? value.get<std::string>()
-                                                 : value.dump());
-  }
-  write_output(lines);
+  if (request.bench_part != BenchPart::sampling) measure_training(trainer, device, seconds, stopped, result);
+  if (request.bench_part != BenchPart::training) measure_sampling(trainer, seconds, stopped, result);
+  if (stopped()) return 128 + request.stop_signal->load();
+  write_output(request.json ? to_json_line(result) + "\n" : table(result));
   return 0;
 }
 

@@ -149,9 +149,23 @@ TEST_F(SampleAndEval, BenchReportsSpeeds) {
   const ProgramResult result = chargpt({"bench", "--config", "t.json", "--seconds", "0.1", "--json"});
   ASSERT_EQ(result.code, 0) << result.err;
   const Json json = parse_json(result.out, {"stdout"});
-  for (const std::string key : {"training_chars_per_second", "sampling_chars_per_second", "matrix_product_gflops"}) {
+  for (const std::string key : {"training_chars_per_second", "sampling_chars_per_second", "matrix_product_gflops",
+                                "fma_peak_gflops", "peak_rss_mib"}) {
     EXPECT_GT(json[key].get<double>(), 0.0) << key;
   }
+  EXPECT_NEAR(json["share_of_fma_peak"].get<double>() * json["fma_peak_gflops"].get<double>(),
+              json["training_gflops"].get<double>(), 1e-9 * json["training_gflops"].get<double>());
+}
+
+TEST_F(SampleAndEval, BenchMeasuresOnePartOnly) {
+  const auto keys = [&](const std::string& part) {
+    const ProgramResult result = chargpt({"bench", "--config", "t.json", "--seconds", "0.1", "--only", part, "--json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return parse_json(result.out, {"stdout"});
+  };
+  EXPECT_FALSE(keys("training").contains("sampling_chars_per_second"));
+  EXPECT_FALSE(keys("sampling").contains("training_chars_per_second"));
+  expect_error(chargpt({"bench", "--config", "t.json", "--only", "speed"}), 2, {"--only", "speed", "sampling"});
 }
 
 }  // namespace

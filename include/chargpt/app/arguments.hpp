@@ -36,6 +36,8 @@ struct Arguments {
 
   std::vector<std::string> files;  ///< positional arguments
   std::optional<double> seconds;
+  std::string bench_part;  ///< bench: "training", "sampling" or empty
+  std::optional<std::int64_t> vocabulary;
 };
 
 /// One command: how it is named, explained, parsed and run.

@@ -20,6 +20,9 @@ enum class Command { train, sample, eval, bench, explain, doctor };
 /// Into which parts eval divides a text besides scoring it whole.
 enum class PartKind { none, document, line, character_class };
 
+/// What bench measures.
+enum class BenchPart { all, training, sampling };
+
 struct Request {
   Command command = Command::train;
   Config config;
@@ -45,6 +48,8 @@ struct Request {
   bool numerics = false;                   ///< doctor: check the numbers of every device too
   std::string prompt_source = "--prompt";  ///< sample: names the prompt in messages
   std::optional<double> bench_seconds;     ///< bench: time for each measurement
+  BenchPart bench_part = BenchPart::all;   ///< bench: what is measured
+  std::int64_t bench_vocabulary = 65;      ///< bench: number of symbols
 
   bool json = false;
   int verbosity = 0;                              ///< -1 quiet, 0 normal, 1 verbose
