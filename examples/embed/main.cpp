@@ -23,9 +23,11 @@ int main(int argc, char** argv) {
     }
 
     const auto prompt = chargpt::encode_prompt("", corpus.tokenizer, "prompt");
-    chargpt::generate(
-        chargpt::model_logits(trainer.model()), corpus.tokenizer, config.model.context, prompt, config.sample,
-        /*seed=*/1, [&](std::int32_t id) { return std::printf("%s", corpus.tokenizer.symbol(id).c_str()) >= 0; });
+    const auto print = [&](std::size_t, std::int32_t id) {
+      return std::printf("%s", corpus.tokenizer.symbol(id).c_str()) >= 0;
+    };
+    chargpt::generate(chargpt::model_logits(trainer.passes()), corpus.tokenizer, config.model.context,
+                      {{prompt, /*seed=*/1}}, config.sample, print);
     std::printf("\n");
     return 0;
   } catch (const chargpt::Error& error) {

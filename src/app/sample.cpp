@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 
@@ -19,7 +20,8 @@
 namespace chargpt {
 namespace {
 
-constexpr std::uint64_t kMaxPrompt = 64 << 20;  // bytes
+constexpr std::uint64_t kMaxPrompt = 64 << 20;    // bytes
+constexpr std::int64_t kStreamBytes = 512 << 20;  // of keys and values of all samples that are drawn together
 
 std::string read_prompt(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
@@ -79,7 +81,9 @@ int sample_natively(Request request) {
   ThreadPool pool(threads_for(request.config));
   Decoder decoder(file.config(), tokenizer.size(), weights.data(), pool);
   const NextLogits next = [&](auto windows, auto logits) { decoder.logits(windows, logits); };
-  write_samples({tokenizer, context, next}, prompt, settings,
+  const auto together =
+      std::clamp<std::int64_t>(kStreamBytes / static_cast<std::int64_t>(decoder.stream_bytes()), 1, 64);
+  write_samples({tokenizer, context, next, together}, prompt, settings,
                 {[](std::string_view text) { return write_output(text); }, [&] { return stop.load() != 0; },
                  request.json, isatty(STDOUT_FILENO) == 1});
   return stop.load() == 0 ? 0 : 128 + stop.load();

@@ -38,14 +38,15 @@ ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step) {
 std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
   const auto steps = checkpoint_steps(paths);
   const auto best = read_best(paths.checkpoints());
-  if (wanted.empty()) return best.value_or(steps.back());
+  const auto there = [&](std::int64_t step) { return std::find(steps.begin(), steps.end(), step) != steps.end(); };
+  if (wanted.empty()) return best && there(*best) ? *best : steps.back();
   if (wanted == "last") return steps.back();
   if (wanted == "best" && !best) {
     throw Error(ExitCode::no_input,
                 fmt::format("{} has no best checkpoint: it was not evaluated; use --checkpoint last", paths.root));
   }
   const std::int64_t step = wanted == "best" ? *best : parse_step(wanted);
-  if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
+  if (!there(step)) {
     throw Error(ExitCode::no_input,
                 fmt::format("{} has no checkpoint of step {}; it has {}", paths.root, step, fmt::join(steps, ", ")));
   }
@@ -66,9 +67,8 @@ ChosenModel choose_model(const ModelChoice& choice) {
   return checkpoint_model(paths, choose_step(paths, choice.checkpoint));
 }
 
-std::vector<ChosenModel> choose_models(const ModelChoice& choice) {
-  if (choice.checkpoint != "all") return {choose_model(choice)};
-  const RunPaths paths(choice.folder);
+std::vector<ChosenModel> every_checkpoint(const std::string& run_folder) {
+  const RunPaths paths(run_folder);
   std::vector<ChosenModel> models;
   for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step));
   return models;

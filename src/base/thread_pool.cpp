@@ -1,12 +1,16 @@
 #include "chargpt/base/thread_pool.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <string>
+#include <system_error>
+#include <utility>
+
+#include "chargpt/base/error.hpp"
 
 namespace chargpt {
 namespace {
@@ -36,12 +40,21 @@ int usable_threads() {
 }
 
 ThreadPool::ThreadPool(int threads) {
-  for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { wait_for_work(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) {
+      workers_.emplace_back([this, worker] { wait_for_work(worker); });
+    }
+  } catch (const std::system_error& error) {
+    const std::size_t granted = workers_.size() + 1;
+    finish();
+    throw Error(ExitCode::usage, fmt::format("cannot start {} threads: the system granted {} ({}); lower run.threads",
+                                             threads, granted, error.what()));
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { finish(); }
+
+void ThreadPool::finish() {
   stop_ = true;
   ++round_;
   round_.notify_all();
@@ -58,7 +71,13 @@ void ThreadPool::wait_for_work(int worker) {
 }
 
 void ThreadPool::work(int worker) {
-  for (std::int64_t i = next_++; i < count_; i = next_++) (*task_)(i, worker);
+  try {
+    for (std::int64_t i = next_++; i < count_; i = next_++) (*task_)(i, worker);
+  } catch (...) {
+    next_ = count_;
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
 }
 
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t task, int worker)>& task) {
@@ -70,6 +89,7 @@ void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t t
   round_.notify_all();
   work(0);
   for (int left = busy_; left > 0; left = busy_) busy_.wait(left);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 }  // namespace chargpt

@@ -13,6 +13,7 @@
 #include "chargpt/base/table.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/kernels/instruction_set.hpp"
 
 namespace chargpt {
 namespace {
@@ -83,7 +84,8 @@ int doctor_command(const Request& request) {
   Json facts = machine_facts();
   facts["libtorch"] = TORCH_VERSION;
   facts["libtorch_file"] = libtorch_file();
-  facts["instruction_set"] = at::get_cpu_capability();
+  facts["instruction_set"] = kernel_instruction_set();
+  facts["libtorch_instruction_set"] = at::get_cpu_capability();
   facts["threads"] = set_threads(request.config.run.threads);
   facts["devices"] = devices();
   return report_doctor(facts, request.numerics ? check_devices(facts["devices"]) : std::vector<DeviceCheck>{},

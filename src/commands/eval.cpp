@@ -32,9 +32,10 @@ struct Subject {
 };
 
 /// `run`: whose data is scored, unless --data names another.
-Subject load_subject(const Request& request, const ChosenModel& chosen, const ChosenModel& run) {
+Subject load_subject(const Request& request, const OpenedModel& opened, const ChosenModel& run) {
+  const ChosenModel& chosen = opened.chosen;
   const ChosenDevice device = choose_device(request.config.run.device);
-  LoadedModel loaded = load_model(ModelFile(chosen.file), device.device, request.config.model.attention);
+  LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   ScoredText text = text_to_score(request, run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};
@@ -118,7 +119,7 @@ std::vector<double> paired_differences(const std::vector<std::pair<Place, double
 }
 
 Json comparison(const Request& request, Subject& subject) {
-  Subject other = load_subject(request, choose_model(*request.compare), subject.chosen);
+  Subject other = load_subject(request, open_model(*request.compare), subject.chosen);
   const auto differences = paired_differences(nats_by_place(request, subject), nats_by_place(request, other));
   if (differences.empty()) {
     throw Error(ExitCode::bad_data,
@@ -148,15 +149,15 @@ Json stride(const EvalConfig& eval, std::int64_t context) {
 }
 
 /// docs/formats.md describes it; without its version. Null when the evaluation was stopped.
-Json result(const Request& request, const ChosenModel& chosen) {
-  Subject subject = load_subject(request, chosen, chosen);
+Json result(const Request& request, const OpenedModel& opened) {
+  Subject subject = load_subject(request, opened, opened.chosen);
   PartTable parts(request.by, subject.text, subject.loaded.tokenizer);
   const Evaluation e = evaluate_with_reports(request, subject, parts);
   if (request.stop_signal->load() != 0) return nullptr;
   const EvalConfig& eval = request.config.eval;
-  Json json = {{"model", chosen.file},
+  Json json = {{"model", opened.chosen.file},
                {"text", subject.text.source},
-               {"step", chosen.step ? Json(*chosen.step) : Json(nullptr)},
+               {"step", opened.chosen.step ? Json(*opened.chosen.step) : Json(nullptr)},
                {"nats_per_char", e.nats_per_char()},
                {"standard_error", eval.mode == EvalMode::random ? Json(e.standard_error()) : Json(nullptr)},
                {"perplexity", e.perplexity()},
@@ -207,10 +208,15 @@ int eval_command(const Request& request) {
   set_threads(request.config.run.threads);
   const bool all = request.model.checkpoint == "all";
   Json results = Json::array();
-  for (const ChosenModel& chosen : choose_models(request.model)) {
-    results.push_back(result(request, chosen));
-    if (request.stop_signal->load() != 0) return 128 + request.stop_signal->load();
+  if (all) {
+    for (const ChosenModel& chosen : every_checkpoint(request.model.folder)) {
+      results.push_back(result(request, {chosen, ModelFile(chosen.file)}));
+      if (request.stop_signal->load() != 0) break;
+    }
+  } else {
+    results.push_back(result(request, open_model(request.model)));
   }
+  if (request.stop_signal->load() != 0) return 128 + request.stop_signal->load();
   if (request.json) {
     Json document = {{"v", 1}};
     document.update(all ? Json{{"checkpoints", results}} : results.front());

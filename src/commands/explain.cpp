@@ -204,9 +204,10 @@ void write_pictures(const Subject& subject, const std::string& folder) {
 }  // namespace
 
 int explain_command(const Request& request) {
-  const ChosenModel chosen = choose_model(request.model);
-  LoadedModel loaded =
-      load_model(ModelFile(chosen.file), choose_device(request.config.run.device).device, AttentionPath::heads);
+  set_threads(request.config.run.threads);
+  const OpenedModel opened = open_model(request.model);
+  const ChosenModel& chosen = opened.chosen;
+  LoadedModel loaded = load_model(opened.file, choose_device(request.config.run.device).device, AttentionPath::heads);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
   const ModelConfig& config = loaded.model->config();
   if (request.block < 0 || request.block >= config.layers) {

@@ -13,6 +13,7 @@
 namespace chargpt {
 int sample_command(const Request& request) {
   const SampleConfig& settings = request.config.sample;
+  set_threads(request.config.run.threads);
   const OpenedModel opened = open_model(request.model);
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);

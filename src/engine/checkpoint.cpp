@@ -10,6 +10,7 @@
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/version.hpp"
 #include "chargpt/engine/model_file.hpp"
+#include "chargpt/kernels/instruction_set.hpp"
 
 namespace chargpt {
 namespace {
@@ -20,7 +21,8 @@ Json describe_build() {
   build["version"] = version();
   build["compiler"] = __VERSION__;
   build["libtorch"] = TORCH_VERSION;
-  build["instruction_set"] = at::get_cpu_capability();
+  build["instruction_set"] = kernel_instruction_set();
+  build["libtorch_instruction_set"] = at::get_cpu_capability();
   build["threads"] = at::get_num_threads();
   return build;
 }

@@ -10,6 +10,7 @@
 
 #include "chargpt/base/device_name.hpp"
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/thread_pool.hpp"
 
 namespace chargpt {
 namespace {
@@ -78,7 +79,7 @@ ChosenDevice choose_device(const std::string& name) {
 }
 
 int set_threads(std::int64_t threads) {
-  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+  at::set_num_threads(threads > 0 ? static_cast<int>(threads) : usable_threads());
   return at::get_num_threads();
 }
 

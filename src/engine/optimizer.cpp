@@ -65,8 +65,8 @@ void AdamW::update(std::int64_t begin, std::int64_t end, double learning_rate, d
   const auto single = [](double x) { return static_cast<float>(x); };
   const auto t = static_cast<double>(steps_);
   const AdamWStep step{single(learning_rate),
-                       single(config_.betas[0]),
-                       single(config_.betas[1]),
+                       single(1.0 - config_.betas[0]),
+                       single(1.0 - config_.betas[1]),
                        single(config_.epsilon),
                        single(weight_decay),
                        single(1.0 - std::pow(config_.betas[0], t)),

@@ -24,8 +24,8 @@ class Pieces {
 
 }  // namespace
 
-Activations::Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Purpose purpose_of)
-    : purpose(purpose_of),
+Activations::Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Use use_of)
+    : use(use_of),
       T(static_cast<std::size_t>(length)),
       attention{T, static_cast<std::size_t>(config.heads), static_cast<std::size_t>(config.head_size())},
       x(T * attention.width()),
@@ -33,12 +33,11 @@ Activations::Activations(const ModelConfig& config, std::int64_t vocabulary, std
   memory_.resize(place(config, vocabulary, nullptr));
   place(config, vocabulary, memory_.data());
   const ParameterLayout layout(config, vocabulary);
-  if (purpose != Purpose::inference)
-    vector_gradients.resize(static_cast<std::size_t>(layout.size() - layout.matrix_size()));
+  if (use != Use::inference) vector_gradients.resize(static_cast<std::size_t>(layout.size() - layout.matrix_size()));
 }
 
 std::size_t Activations::place(const ModelConfig& config, std::int64_t vocabulary, float* memory) {
-  const bool training = purpose != Purpose::inference;
+  const bool training = use != Use::inference;
   const std::size_t C = attention.width();
   Pieces pieces(memory);
   for (auto* list : {&inputs, &dy, &normal, &inverse_deviation}) list->clear();
@@ -61,7 +60,7 @@ std::size_t Activations::place(const ModelConfig& config, std::int64_t vocabular
     product(C, 4 * C, training);
     product(4 * C, C, training);
     Block block{pieces.floats(attention.heads * T * 2), nullptr, nullptr, nullptr};
-    if (purpose == Purpose::training_with_dropout) {
+    if (use == Use::training_with_dropout) {
       block.attention_keep = pieces.words(attention_keep_words(attention));
       block.projection_keep = pieces.words(T * keep_words(C));
       block.feed_forward_keep = pieces.words(T * keep_words(C));

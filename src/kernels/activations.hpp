@@ -12,16 +12,16 @@
 namespace chargpt {
 
 /// What one sequence leaves in memory on its way through the network. For training every block has its own; otherwise
-/// all blocks share one, and what only a backward pass reads is left out (nullptr).
+/// all blocks share one, and most of what only a backward pass reads is left out (nullptr).
 class Activations {
  public:
-  enum class Purpose { inference, training, training_with_dropout };
-  Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Purpose purpose);
+  enum class Use { inference, training, training_with_dropout };
+  Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Use use_of);
 
-  /// Bytes that one object for training takes.
+  /// About how many bytes one object for training takes: its matrices, not the bits of dropout and what is smaller.
   static std::size_t training_bytes(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length);
 
-  Purpose purpose;
+  Use use;
   std::size_t T;             // positions
   AttentionShape attention;  // of each block
 

@@ -22,9 +22,9 @@ void update(const AdamWStep& step, const float* gradients, std::size_t count, fl
     const auto set = [d](float x) { return hn::Set(d, x); };
     const auto g = hn::Mul(hn::LoadU(d, gradients + i), set(step.gradient_factor));
     const auto m_before = hn::LoadU(d, first + i);
-    const auto m = hn::MulAdd(hn::Sub(g, m_before), set(1.0F - step.first_beta), m_before);
-    const auto v = hn::MulAdd(hn::Mul(g, g), set(1.0F - step.second_beta),
-                              hn::Mul(hn::LoadU(d, second + i), set(step.second_beta)));
+    const auto v_before = hn::LoadU(d, second + i);
+    const auto m = hn::MulAdd(hn::Sub(g, m_before), set(step.first_complement), m_before);
+    const auto v = hn::MulAdd(hn::Sub(hn::Mul(g, g), v_before), set(step.second_complement), v_before);
     const auto denominator = hn::MulAdd(hn::Sqrt(v), set(root), set(step.epsilon));
     const auto decayed = hn::Mul(hn::LoadU(d, values + i), set(kept));
     hn::StoreU(hn::NegMulAdd(hn::Div(m, denominator), set(rate), decayed), d, values + i);

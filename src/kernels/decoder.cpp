@@ -46,6 +46,10 @@ Decoder::Decoder(const ModelConfig& config, std::int64_t vocabulary, const float
 
 Decoder::~Decoder() = default;
 
+std::size_t Decoder::stream_bytes() const {
+  return 2 * sizeof(float) * (weights_.products().size() / 4) * width_ * capacity_;
+}
+
 CachedKeys Decoder::cached(const Cache& cache, std::size_t layer) const {
   const std::size_t begin = layer * width_ * capacity_;
   return {cache.keys.data() + begin, cache.values.data() + begin, capacity_};
@@ -106,9 +110,8 @@ void Decoder::prepare(const StreamWindow& window, Scratch& scratch) {
   const auto before = window.ids.first(window.ids.size() - 1);
   const bool continues = std::equal(before.begin(), before.end(), cache.ids.begin(), cache.ids.end());
   if (continues && !cache.keys.empty()) return;
-  const std::size_t size = weights_.products().size() / 4 * width_ * capacity_;
-  cache.keys.resize(size);
-  cache.values.resize(size);
+  cache.keys.resize(stream_bytes() / (2 * sizeof(float)));
+  cache.values.resize(cache.keys.size());
   cache.ids.clear();
   if (!before.empty()) prime(before, cache, scratch);
 }

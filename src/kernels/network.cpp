@@ -41,9 +41,9 @@ Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool&
 Network::~Network() = default;
 
 void Network::reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout) {
-  using Purpose = Activations::Purpose;
-  const Purpose purpose = dropout ? Purpose::training_with_dropout : training ? Purpose::training : Purpose::inference;
-  const bool fits = !activations_.empty() && activations_[0]->T == index(length) && activations_[0]->purpose == purpose;
+  using Use = Activations::Use;
+  const Use use = dropout ? Use::training_with_dropout : training ? Use::training : Use::inference;
+  const bool fits = !activations_.empty() && activations_[0]->T == index(length) && activations_[0]->use == use;
   if (!fits) {
     activations_.clear();
     Scratch scratch;
@@ -52,7 +52,7 @@ void Network::reserve(std::size_t sequences, std::int64_t length, bool training,
     scratch_.assign(index(pool_.threads()), scratch);
   }
   while (activations_.size() < sequences) {
-    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, purpose));
+    activations_.push_back(std::make_unique<Activations>(config_, vocabulary_, length, use));
   }
 }
 

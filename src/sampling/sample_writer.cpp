@@ -9,8 +9,6 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t kTogether = 64;  // streams
-
 /// Passes text on as it is generated: character by character or line by line.
 class TextStream {
  public:
@@ -58,7 +56,7 @@ class Batch {
  private:
   static std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
   std::uint64_t seed(std::size_t i) const {
-    return static_cast<std::uint64_t>(settings_.seed + first_) + static_cast<std::uint64_t>(i);
+    return static_cast<std::uint64_t>(settings_.seed) + static_cast<std::uint64_t>(first_) + i;
   }
 
   /// The first sample of a batch is written as it comes, the others wait for it.
@@ -107,8 +105,8 @@ class Batch {
 void write_samples(const SampledModel& model, const std::vector<std::int32_t>& prompt, const SampleConfig& settings,
                    const SampleOutput& output) {
   TextStream out(output);
-  for (std::int64_t first = 0; first < settings.samples && out.open() && !output.stopped(); first += kTogether) {
-    Batch(model, settings, output, out, first, std::min(kTogether, settings.samples - first)).draw(prompt);
+  for (std::int64_t first = 0; first < settings.samples && out.open() && !output.stopped(); first += model.together) {
+    Batch(model, settings, output, out, first, std::min(model.together, settings.samples - first)).draw(prompt);
     out.flush();
   }
 }

@@ -35,6 +35,24 @@ TEST_F(SampleAndEval, SampleIIsWhatItsSeedGivesAlone) {
   EXPECT_EQ(three.out, alone);
 }
 
+TEST_F(SampleAndEval, BothEnginesWriteTheSameText) {
+  const std::string native = sample({"--engine", "native", "--temperature", "0"}).out;
+  EXPECT_EQ(native, sample({"--engine", "torch", "--temperature", "0"}).out);
+  EXPECT_EQ(native, sample({"--temperature", "0"}).out);
+  expect_error(sample({"--engine", "fast"}), 2, {"--engine", "fast", "native or torch"});
+  expect_error(sample({"--engine", "native", "--device", "cuda"}), 2, {"--engine native", "cuda"});
+}
+
+TEST_F(SampleAndEval, ExactAndNotAreTheSameUpToTheContext) {
+  const auto text = [&](const std::string& length, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--prompt", "t", "--length", length};
+    words.insert(words.end(), more.begin(), more.end());
+    return sample(words).out;
+  };
+  EXPECT_EQ(text("15", {}), text("15", {"--exact"}));  // the context is 16
+  EXPECT_NE(text("200", {}), text("200", {"--exact"}));
+}
+
 TEST_F(SampleAndEval, TemperatureZeroIsTopKOne) {
   EXPECT_EQ(sample({"--temperature", "0"}).out, sample({"--top-k", "1"}).out);
 }

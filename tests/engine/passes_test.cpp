@@ -117,7 +117,8 @@ TEST(Passes, GradientsOfNativeDoNotDependOnThreadsOrOnTheSplitOfTheBatch) {
     part.targets.assign(batch.targets.begin() + begin, batch.targets.begin() + end);
     split.accumulate_gradients(part, {0.4, 5, 17, first}, 3.0 / 9.0);
   }
-  EXPECT_LE(relative_difference(split.model()->flat().gradients(), truth), 1e-6);
+  // The same sums in the same order; only share / windows is rounded once more.
+  EXPECT_LE(relative_difference(split.model()->flat().gradients(), truth), 2e-7);
 }
 
 TEST(Passes, AWindowsLossesDoNotDependOnItsNeighboursOrOnWhatComesBehind) {

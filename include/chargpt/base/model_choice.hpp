@@ -28,9 +28,8 @@ struct ChosenModel {
 /// are), usage for a checkpoint name that is none.
 ChosenModel choose_model(const ModelChoice& choice);
 
-/// Every checkpoint of a run, in order of step, for the choice "all"; else the one that choose_model() finds. Errors as
-/// there.
-std::vector<ChosenModel> choose_models(const ModelChoice& choice);
+/// Every checkpoint of a run, in order of step. Error(no_input) when the folder is no run or has none.
+std::vector<ChosenModel> every_checkpoint(const std::string& run_folder);
 
 /// A model that was chosen, and its file, read.
 struct OpenedModel {

@@ -17,8 +17,7 @@ struct ChosenDevice {
 /// devices are visible, and the value of CUDA_VISIBLE_DEVICES.
 ChosenDevice choose_device(const std::string& name);
 
-/// Obeys run.threads; 0 leaves LibTorch's choice, which follows OMP_NUM_THREADS and the affinity mask. Returns the
-/// number used.
+/// Obeys run.threads; 0 takes usable_threads(). Returns the number used.
 int set_threads(std::int64_t threads);
 
 /// Has the C library keep freed memory. glibc gives large blocks back to the kernel and takes them again for every

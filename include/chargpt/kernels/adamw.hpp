@@ -7,12 +7,12 @@ namespace chargpt {
 /// One step of AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2).
 struct AdamWStep {
   float learning_rate;
-  float first_beta;
-  float second_beta;
+  float first_complement;   ///< 1 - first beta, from more digits than a float of the beta keeps
+  float second_complement;  ///< 1 - second beta
   float epsilon;
   float weight_decay;
-  float first_correction;   ///< 1 - first_beta^t, t = 1, 2, … the number of this step
-  float second_correction;  ///< 1 - second_beta^t
+  float first_correction;   ///< 1 - first beta^t, t = 1, 2, … the number of this step
+  float second_correction;  ///< 1 - second beta^t
   float gradient_factor;    ///< what clipping multiplies the gradients by
 };
 

@@ -20,7 +20,10 @@ class Decoder {
   Decoder(const ModelConfig& config, std::int64_t vocabulary, const float* values, ThreadPool& pool);
   ~Decoder();
 
-  /// logits (windows, vocabulary). No two windows may be of one stream.
+  /// Bytes that a stream's keys and values take.
+  std::size_t stream_bytes() const;
+
+  /// logits (windows, vocabulary), of at least one window. No two may be of one stream.
   void logits(std::span<const StreamWindow> windows, std::span<float> logits);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +19,8 @@ struct DropoutMask {
   std::uint32_t step = 0;
   std::uint32_t site = 0;  ///< < 2^24
 
-  std::uint32_t threshold() const { return static_cast<std::uint32_t>(p * 65536.0 + 0.5); }
+  /// At most 65535: something is kept whatever p is.
+  std::uint32_t threshold() const { return std::min(static_cast<std::uint32_t>(p * 65536.0 + 0.5), 65535U); }
   /// What kept elements are multiplied by: 1 / (1 - realised p).
   float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold())); }
 };

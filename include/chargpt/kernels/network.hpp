@@ -25,8 +25,8 @@ class Activations;
 
 /// CharGPT on the CPU by our own kernels, on the flat buffers of ParameterLayout, in 32-bit floats. A thread takes one
 /// sequence through the whole network and back, while its activations stay in the cache; the gradients of the weights
-/// are then summed over the sequences in their order, so that no result depends on the number of threads, on how a
-/// batch is split into passes, or on what else is in it.
+/// are then summed over the sequences in their order, so that no result depends on the number of threads, nor, but for
+/// the rounding of a pass's share, on how a batch is split into passes.
 class Network {
  public:
   Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool);

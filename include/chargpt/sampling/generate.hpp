@@ -13,7 +13,7 @@
 
 namespace chargpt {
 
-/// Logits of the position after each window, written to `logits` (windows, vocabulary).
+/// Logits of the position after each of one or more windows, written to `logits` (windows, vocabulary).
 using NextLogits = std::function<void(std::span<const StreamWindow> windows, std::span<float> logits)>;
 
 enum class Finish { length, end_mark, stopped };

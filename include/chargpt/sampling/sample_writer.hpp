@@ -20,11 +20,12 @@ struct SampledModel {
   const Tokenizer& tokenizer;
   std::int64_t context;
   NextLogits next;
+  std::int64_t together = 64;  ///< samples drawn at a time, at least 1
 };
 
-/// Draws settings.samples samples that continue settings.prompt (ids: `prompt`), many at a time, and writes them in the
-/// order of their seeds, the one whose turn it is as it comes. Sample i has seed settings.seed + i. Errors as
-/// generate().
+/// Draws settings.samples samples that continue settings.prompt (ids: `prompt`), model.together at a time, and writes
+/// them in the order of their seeds, the first of each group as it comes. Sample i has seed settings.seed + i. Errors
+/// as generate().
 void write_samples(const SampledModel& model, const std::vector<std::int32_t>& prompt, const SampleConfig& settings,
                    const SampleOutput& output);
 
