@@ -17,9 +17,10 @@ int fail(chargpt::ExitCode code, const char* message) {
 }
 
 /// A file that is opened later must not take the place of a standard stream that was closed: messages would go into it.
+/// What takes the place cannot be written to, so that a result that nobody could get is an error.
 void fill_standard_streams() {
   int descriptor = 0;
-  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDONLY);
   if (descriptor > STDERR_FILENO) close(descriptor);
 }
 

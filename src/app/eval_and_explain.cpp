@@ -17,10 +17,34 @@ PartKind parse_parts(const std::string& text) {
   throw Error(ExitCode::usage, fmt::format("--by: got \"{}\", wanted document, line or class", text));
 }
 
+/// A file that is read, or that belongs to a run, is not written over by a slip of the hand.
+void require_apart(const std::string& output, const Arguments& arguments, const Request& request) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // what is not there yet is no input
+  if (!fs::exists(output, ignored)) return;
+  const DataConfig& data = request.config.data;
+  bool input = false;
+  for (const std::string& path :
+       {request.model.file, arguments.data, arguments.compare, data.path, data.val_path, data.test_path}) {
+    input = input || (!path.empty() && fs::equivalent(output, path, ignored));
+  }
+  for (const std::string& folder : {request.model.folder, arguments.compare}) {
+    if (folder.empty() || !fs::is_directory(folder, ignored)) continue;
+    const std::string inside = fs::canonical(folder, ignored).string() + "/";
+    input = input || fs::canonical(output, ignored).string().starts_with(inside);
+  }
+  if (!input) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--per-char {}: that file is one of the run's or one that is read, and would "
+                          "be overwritten; name another",
+                          output));
+}
+
 /// What eval adds to the one number, and what it needs for that.
 void set_reports(const Arguments& arguments, Request& request) {
   const EvalConfig& eval = request.config.eval;
   request.per_char = arguments.per_char;
+  if (!request.per_char.empty()) require_apart(request.per_char, arguments, request);
   request.by = parse_parts(arguments.by);
   request.baselines = arguments.baselines;
   if (request.baselines && request.model.folder.empty()) {

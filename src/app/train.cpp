@@ -118,6 +118,15 @@ void require_data_apart(const Config& config, const RunPaths& paths) {
   }
 }
 
+/// It is the run that goes on, not one of its checkpoints.
+void require_no_checkpoint(const std::string& folder) {
+  if (!fs::exists(folder + "/manifest.json")) return;
+  const fs::path run = fs::weakly_canonical(folder).parent_path().parent_path();
+  throw Error(ExitCode::usage, fmt::format("--resume {}: that is a checkpoint; its run goes on from the newest with "
+                                           "--resume {}",
+                                           folder, run.string()));
+}
+
 /// Everything that can be wrong with a request is found here, and nothing is created.
 Request prepare(const Arguments& arguments, const std::string& folder, bool resume_named) {
   const bool resume = resume_named || (arguments.resume == "auto" && is_run_folder(folder));
@@ -168,6 +177,7 @@ class FolderGuard {
 int run_train(const Arguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const bool resume_named = !arguments.resume.empty() && arguments.resume != "auto";
+  if (resume_named) require_no_checkpoint(arguments.resume);
   if (resume_named && !arguments.out.empty()) {
     throw Error(ExitCode::usage,
                 "--resume DIR continues in that folder: leave --out away, or say --resume auto --out DIR");

@@ -5,6 +5,7 @@
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/initial_weights.hpp"
+#include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/progress.hpp"
@@ -141,6 +142,13 @@ void report(const RunResult& result, const RunPaths& paths, const Progress& prog
   if (!result.finished) spdlog::info("to continue: chargpt train --resume {}", paths.root);
 }
 
+/// Other data that a run may go on with is read with the run's vocabulary.
+Corpus load_data(const Request& request, const RunPaths& paths) {
+  const bool other = request.resume && request.allow_data_change && !list_checkpoints(paths.checkpoints()).empty();
+  if (!other) return load_corpus(request.config);
+  return load_corpus(request.config, open_model({paths.root, "", "last"}).file.tokenizer());
+}
+
 }  // namespace
 
 int train_command(const Request& request) {
@@ -149,7 +157,7 @@ int train_command(const Request& request) {
   const RunPaths paths(request.run_folder);
   const int threads = set_threads(config.run.threads);
   const ChosenDevice device = choose_device(config.run.device);
-  const Corpus corpus = load_corpus(config);
+  const Corpus corpus = load_data(request, paths);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);

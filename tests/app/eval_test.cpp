@@ -102,6 +102,17 @@ TEST_F(Eval, UnknownCharactersAreRefusedLeftOutOrCharged) {
   EXPECT_NE(told.err.find("13.92 nats"), std::string::npos) << told.err;
 }
 
+TEST_F(Eval, NeverWritesOverWhatItReadsOrWhatARunHolds) {
+  dir_.write("two.txt", "the cat\nsat on mat 7, and\n");
+  expect_error(chargpt({"eval", "--quiet", "--data", "two.txt", "--per-char", "two.txt"}), 2,
+               {"--per-char two.txt", "overwritten"});
+  EXPECT_EQ(read_file(dir_ / "two.txt"), "the cat\nsat on mat 7, and\n");
+  const std::string config = "runs/r/config.json";
+  const std::string before = read_file(dir_ / config);
+  expect_error(chargpt({"eval", "--quiet", "--per-char", config}), 2, {config});
+  EXPECT_EQ(read_file(dir_ / config), before);
+}
+
 TEST_F(Eval, PartsAddUpToTheWhole) {
   dir_.write("two.txt", "the cat\nsat on mat 7, and\n");
   const std::map<std::string, std::vector<std::string>> wanted = {

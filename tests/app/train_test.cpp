@@ -112,10 +112,19 @@ TEST_F(Train, ResumesOnOtherDataOnlyWhereThatIsAllowed) {
   const ProgramResult allowed = chargpt(words);
   EXPECT_EQ(allowed.code, 0) << allowed.err;
   EXPECT_NE(allowed.err.find("warning: the data differs"), std::string::npos) << allowed.err;
+  dir_.write("d.txt", std::string(5000, 't') + " the cat");  // most characters of the vocabulary do not occur
+  const ProgramResult fewer = chargpt(words);
+  EXPECT_EQ(fewer.code, 0) << fewer.err;
   dir_.write("d.txt", plain_text() + "ZZZ");
-  const ProgramResult other_vocabulary = chargpt(words);
-  EXPECT_EQ(other_vocabulary.code, 65);
-  EXPECT_NE(other_vocabulary.err.find("vocabulary"), std::string::npos) << other_vocabulary.err;
+  const ProgramResult unknown = chargpt(words);
+  EXPECT_EQ(unknown.code, 65);
+  EXPECT_NE(unknown.err.find("U+005A"), std::string::npos) << unknown.err;
+}
+
+TEST_F(Train, AResumeOfACheckpointNamesItsRun) {
+  ASSERT_EQ(train("r").code, 0);
+  expect_error(chargpt({"train", "--resume", "r/checkpoints/step-00000050", "--quiet"}), 2,
+               {"that is a checkpoint", "--resume ", "/r\n"});
 }
 
 TEST_F(Train, AResumeForFewerStepsThanAreDoneIsAMistake) {
