@@ -26,10 +26,10 @@ class Pieces {
 
 Activations::Activations(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, Use use_of)
     : use(use_of),
-      T(static_cast<std::size_t>(length)),
-      attention{T, static_cast<std::size_t>(config.heads), static_cast<std::size_t>(config.head_size())},
-      x(T * attention.width()),
-      losses(T) {
+      positions(static_cast<std::size_t>(length)),
+      attention{positions, static_cast<std::size_t>(config.heads), static_cast<std::size_t>(config.head_size())},
+      x(positions * attention.width()),
+      losses(positions) {
   memory_.resize(place(config, vocabulary, nullptr));
   place(config, vocabulary, memory_.data());
   const ParameterLayout layout(config, vocabulary);
@@ -38,7 +38,7 @@ Activations::Activations(const ModelConfig& config, std::int64_t vocabulary, std
 
 std::size_t Activations::place(const ModelConfig& config, std::int64_t vocabulary, float* memory) {
   const bool training = use != Use::inference;
-  const std::size_t C = attention.width();
+  const std::size_t T = positions, C = attention.width();
   Pieces pieces(memory);
   for (auto* list : {&inputs, &dy, &normal, &inverse_deviation}) list->clear();
   blocks.clear();

@@ -22,7 +22,7 @@ class Activations {
   static std::size_t training_bytes(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length);
 
   Use use;
-  std::size_t T;             // positions
+  std::size_t positions;     // T
   AttentionShape attention;  // of each block
 
   AlignedVector<float> x;      // (T, C) the residual stream, and on the way back its gradient

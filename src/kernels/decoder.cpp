@@ -21,14 +21,14 @@ struct Decoder::Scratch {
   AlignedVector<float> attention;
   AlignedVector<float> statistics;  // (H, rows, 2); not needed afterwards
 
-  void reserve(std::size_t rows, std::size_t C, std::size_t heads, std::size_t capacity) {
+  void reserve(std::size_t rows, std::size_t width, std::size_t heads, std::size_t capacity) {
     if (deviation.size() >= rows) return;
-    for (auto* memory : {&x, &input, &normal}) memory->resize(rows * C);
+    for (auto* memory : {&x, &input, &normal}) memory->resize(rows * width);
     deviation.resize(rows);
-    qkv.resize(rows * 3 * C);
-    hidden.resize(rows * 4 * C);
+    qkv.resize(rows * 3 * width);
+    hidden.resize(rows * 4 * width);
     statistics.resize(heads * rows * 2);
-    attention.resize(std::max(attention_scratch({rows, heads, C / heads}), heads * capacity));
+    attention.resize(std::max(attention_scratch({rows, heads, width / heads}), heads * capacity));
   }
 };
 
@@ -142,7 +142,7 @@ void Decoder::step(std::span<const StreamWindow> windows, Scratch& s, float* log
 
 void Decoder::logits(std::span<const StreamWindow> windows, std::span<float> logits) {
   for (const StreamWindow& window : windows) caches_.resize(std::max(caches_.size(), window.stream + 1));
-  const std::size_t threads = static_cast<std::size_t>(pool_.threads());
+  const auto threads = static_cast<std::size_t>(pool_.threads());
   const std::size_t group = std::min(kRows, (windows.size() + threads - 1) / threads);
   const auto groups = static_cast<std::int64_t>((windows.size() + group - 1) / group);
   pool_.run(groups, [&](std::int64_t i, int worker) {

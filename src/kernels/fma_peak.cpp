@@ -23,7 +23,7 @@ double chains(std::int64_t rounds) {
   for (std::size_t i = 0; i < kChains; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < kChains; ++i) sum[i] = hn::MulAdd(sum[i], factor, term);
+    for (auto& chain : sum) chain = hn::MulAdd(chain, factor, term);
   }
   auto total = sum[0];
 #pragma GCC unroll 16

@@ -43,7 +43,7 @@ Network::~Network() = default;
 void Network::reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout) {
   using Use = Activations::Use;
   const Use use = dropout ? Use::training_with_dropout : training ? Use::training : Use::inference;
-  const bool fits = !activations_.empty() && activations_[0]->T == index(length) && activations_[0]->use == use;
+  const bool fits = !activations_.empty() && activations_[0]->positions == index(length) && activations_[0]->use == use;
   if (!fits) {
     activations_.clear();
     Scratch scratch;
@@ -58,13 +58,13 @@ void Network::reserve(std::size_t sequences, std::int64_t length, bool training,
 
 void Network::normalise(std::size_t norm, Activations& a, float* y) const {
   const float* weight = weights_.norm(norm);
-  layer_norm(a.x.data(), a.T, index(config_.width), weight, weight + config_.width, a.normal[norm],
+  layer_norm(a.x.data(), a.positions, index(config_.width), weight, weight + config_.width, a.normal[norm],
              a.inverse_deviation[norm], y);
 }
 
 void Network::draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const {
   const Activations::Block& block = a.blocks[index(layer)];
-  const auto T = static_cast<std::uint32_t>(a.T);
+  const auto T = static_cast<std::uint32_t>(a.positions);
   const auto w = static_cast<std::uint32_t>(window);
   draw_attention_bits(a.attention, dropout.mask(layer, DropoutPlace::attention_weights),
                       w * static_cast<std::uint32_t>(config_.heads) * T, T, block.attention_keep);
@@ -85,17 +85,17 @@ void Network::forward_block(std::size_t layer, Activations& a, Scratch& scratch)
   float* result = scratch.result.data();
 
   normalise(2 * layer, a, a.inputs[p]);
-  multiply(a.inputs[p], a.T, products[p].forward, nullptr, a.dy[p]);  // (T, 3C)
+  multiply(a.inputs[p], a.positions, products[p].forward, nullptr, a.dy[p]);  // (T, 3C)
   attention(a.attention, a.dy[p], {block.attention_keep, scale}, block.statistics, scratch.attention.data(),
             a.inputs[p + 1]);
-  multiply(a.inputs[p + 1], a.T, products[p + 1].forward, weights_.bias(p + 1), result);
-  add_dropped(result, a.T, C, {block.projection_keep, scale}, a.x.data());
+  multiply(a.inputs[p + 1], a.positions, products[p + 1].forward, weights_.bias(p + 1), result);
+  add_dropped(result, a.positions, C, {block.projection_keep, scale}, a.x.data());
 
   normalise(2 * layer + 1, a, a.inputs[p + 2]);
-  multiply(a.inputs[p + 2], a.T, products[p + 2].forward, weights_.bias(p + 2), a.inputs[p + 3]);  // (T, 4C)
-  gelu(a.inputs[p + 3], a.T * 4 * C, a.dy[p + 2]);
-  multiply(a.inputs[p + 3], a.T, products[p + 3].forward, weights_.bias(p + 3), result);
-  add_dropped(result, a.T, C, {block.feed_forward_keep, scale}, a.x.data());
+  multiply(a.inputs[p + 2], a.positions, products[p + 2].forward, weights_.bias(p + 2), a.inputs[p + 3]);  // (T, 4C)
+  gelu(a.inputs[p + 3], a.positions * 4 * C, a.dy[p + 2]);
+  multiply(a.inputs[p + 3], a.positions, products[p + 3].forward, weights_.bias(p + 3), result);
+  add_dropped(result, a.positions, C, {block.feed_forward_keep, scale}, a.x.data());
 }
 
 void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
@@ -103,7 +103,7 @@ void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std:
   const std::size_t C = index(config_.width);
   const float* tokens = weights_.token_embedding();
   const float* positions = weights_.position_embedding();
-  for (std::size_t t = 0; t < a.T; ++t) {
+  for (std::size_t t = 0; t < a.positions; ++t) {
     std::copy_n(tokens + index(ids[t]) * C, C, a.x.data() + t * C);
     add_dropped(positions + t * C, 1, C, {}, a.x.data() + t * C);
   }
@@ -113,23 +113,24 @@ void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std:
     forward_block(layer, a, scratch);
   }
   normalise(2 * a.blocks.size(), a, a.inputs.back());
-  multiply(a.inputs.back(), a.T, weights_.products().back().forward, weights_.bias(weights_.products().size() - 1),
+  multiply(a.inputs.back(), a.positions, weights_.products().back().forward,
+           weights_.bias(weights_.products().size() - 1),
            a.dy.back());  // (T, V)
 }
 
 /// dx (T, in) = dy W; the gradient of the bias is noted.
 void Network::backward_product(std::size_t product, Activations& a, float* dx) const {
   const NetworkWeights::Product& p = weights_.products()[product];
-  multiply(a.dy[product], a.T, p.backward, nullptr, dx);
+  multiply(a.dy[product], a.positions, p.backward, nullptr, dx);
   if (p.bias < 0) return;
-  add_column_sums(a.dy[product], a.T, p.outputs, a.vector_gradients.data() + p.bias - layout().matrix_size());
+  add_column_sums(a.dy[product], a.positions, p.outputs, a.vector_gradients.data() + p.bias - layout().matrix_size());
 }
 
 void Network::backward_norm(std::size_t norm, const float* dy, Activations& a) const {
   const std::size_t C = index(config_.width);
   float* gradient = a.vector_gradients.data() + weights_.norm_offset(norm) - layout().matrix_size();
-  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], weights_.norm(norm), a.T, C, a.x.data(),
-                          gradient, gradient + C);
+  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], weights_.norm(norm), a.positions, C,
+                          a.x.data(), gradient, gradient + C);
 }
 
 void Network::backward_block(std::size_t layer, Activations& a, Scratch& scratch) const {
@@ -138,13 +139,13 @@ void Network::backward_block(std::size_t layer, Activations& a, Scratch& scratch
   const float scale = block.attention_keep == nullptr ? 1.0F : a.keep_scale;
   float* result = scratch.result.data();
 
-  copy_dropped(a.x.data(), a.T, C, {block.feed_forward_keep, scale}, a.dy[p + 3]);
+  copy_dropped(a.x.data(), a.positions, C, {block.feed_forward_keep, scale}, a.dy[p + 3]);
   backward_product(p + 3, a, result);  // (T, 4C)
-  multiply_by(result, a.T * 4 * C, a.dy[p + 2]);
+  multiply_by(result, a.positions * 4 * C, a.dy[p + 2]);
   backward_product(p + 2, a, result);
   backward_norm(2 * layer + 1, result, a);
 
-  copy_dropped(a.x.data(), a.T, C, {block.projection_keep, scale}, a.dy[p + 1]);
+  copy_dropped(a.x.data(), a.positions, C, {block.projection_keep, scale}, a.dy[p + 1]);
   backward_product(p + 1, a, result);
   attention_gradient(a.attention, a.inputs[p + 1], result, {block.attention_keep, scale}, block.statistics,
                      scratch.attention.data(), a.dy[p]);
@@ -174,8 +175,8 @@ double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState
       Activations& a = *activations_[index(i)];
       Scratch& scratch = scratch_[index(worker)];
       forward(batch.inputs.data() + (first + i) * batch.length, dropout, dropout.first_window + first + i, a, scratch);
-      cross_entropy_gradient(a.dy.back(), a.T, index(vocabulary_), batch.targets.data() + (first + i) * batch.length,
-                             weight, a.losses.data());
+      cross_entropy_gradient(a.dy.back(), a.positions, index(vocabulary_),
+                             batch.targets.data() + (first + i) * batch.length, weight, a.losses.data());
       backward(a, scratch);
     });
     add_gradients(batch, first, count, gradients);
@@ -193,7 +194,7 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
     const NetworkWeights::Product& product = weights_.products()[part.product];
     for (std::int64_t i = 0; i < count; ++i) {
       const Activations& a = *activations_[index(i)];
-      add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.T,
+      add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.positions,
                           index(part.first), index(part.last), gradients + product.weights);
     }
   });
@@ -210,7 +211,7 @@ void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, 
     add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout().matrix_size());
     add_dropped(a.x.data(), 1, a.x.size(), {}, positions);
     const std::int32_t* ids = batch.inputs.data() + (first + i) * batch.length;
-    for (std::size_t t = 0; t < a.T; ++t) add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
+    for (std::size_t t = 0; t < a.positions; ++t) add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
   }
 }
 
@@ -220,7 +221,7 @@ std::vector<float> Network::losses(const TokenBatch& batch) {
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
     forward(batch.inputs.data() + i * batch.length, {}, i, a, scratch_[index(worker)]);
-    cross_entropy(a.dy.back(), a.T, index(vocabulary_), batch.targets.data() + i * batch.length,
+    cross_entropy(a.dy.back(), a.positions, index(vocabulary_), batch.targets.data() + i * batch.length,
                   losses.data() + i * batch.length);
   });
   return losses;
@@ -231,7 +232,7 @@ void Network::logits(const TokenBatch& batch, const DropoutState& dropout, std::
   pool_.run(batch.windows, [&](std::int64_t i, int worker) {
     Activations& a = *activations_[index(worker)];
     forward(batch.inputs.data() + i * batch.length, dropout, dropout.first_window + i, a, scratch_[index(worker)]);
-    const std::size_t count = a.T * index(vocabulary_);
+    const std::size_t count = a.positions * index(vocabulary_);
     std::copy_n(a.dy.back(), count, logits.data() + index(i) * count);
   });
 }

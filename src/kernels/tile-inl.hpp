@@ -51,7 +51,7 @@ struct Result {
 };
 
 /// One tile of R rows and V vectors.
-template <std::size_t R, std::size_t V, Start kStart, class D>
+template <std::size_t R, std::size_t V, Start Begin, class D>
 HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float* bias, Result result) {
   const std::size_t lanes = hn::Lanes(d);
   hn::Vec<D> sum[R][V];
@@ -59,9 +59,9 @@ HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float
   for (std::size_t i = 0; i < R; ++i) {
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < V; ++v) {
-      if constexpr (kStart == Start::zero) sum[i][v] = hn::Zero(d);
-      if constexpr (kStart == Start::bias) sum[i][v] = hn::LoadU(d, bias + v * lanes);
-      if constexpr (kStart == Start::sum) sum[i][v] = hn::LoadU(d, result.data + i * result.row + v * lanes);
+      if constexpr (Begin == Start::zero) sum[i][v] = hn::Zero(d);
+      if constexpr (Begin == Start::bias) sum[i][v] = hn::LoadU(d, bias + v * lanes);
+      if constexpr (Begin == Start::sum) sum[i][v] = hn::LoadU(d, result.data + i * result.row + v * lanes);
     }
   }
   // Three rows share a pointer: their distances fit x86's addressing modes, so that 12 rows need 4 registers, not 12.
@@ -89,7 +89,7 @@ HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float
 }
 
 /// Tiles of any number of rows below each other, cut as evenly as kTileRows allows; V vectors wide.
-template <std::size_t V, Start kStart, class D>
+template <std::size_t V, Start Begin, class D>
 HWY_INLINE void tiles(D d, std::size_t rows, std::size_t depth, Left left, Right right, const float* bias,
                       Result result) {
   const std::size_t count = (rows + kTileRows - 1) / kTileRows;
@@ -100,19 +100,19 @@ HWY_INLINE void tiles(D d, std::size_t rows, std::size_t depth, Left left, Right
     const Result c{result.data + begin * result.row, result.row};
     // clang-format off
     switch (end - begin) {
-      case 1: tile<1, V, kStart>(d, depth, a, right, bias, c); break;
-      case 2: tile<2, V, kStart>(d, depth, a, right, bias, c); break;
-      case 3: tile<3, V, kStart>(d, depth, a, right, bias, c); break;
-      case 4: tile<4, V, kStart>(d, depth, a, right, bias, c); break;
-      case 5: tile<5, V, kStart>(d, depth, a, right, bias, c); break;
-      case 6: tile<6, V, kStart>(d, depth, a, right, bias, c); break;
+      case 1: tile<1, V, Begin>(d, depth, a, right, bias, c); break;
+      case 2: tile<2, V, Begin>(d, depth, a, right, bias, c); break;
+      case 3: tile<3, V, Begin>(d, depth, a, right, bias, c); break;
+      case 4: tile<4, V, Begin>(d, depth, a, right, bias, c); break;
+      case 5: tile<5, V, Begin>(d, depth, a, right, bias, c); break;
+      case 6: tile<6, V, Begin>(d, depth, a, right, bias, c); break;
 #if HWY_TARGET <= HWY_AVX3
-      case 7: tile<7, V, kStart>(d, depth, a, right, bias, c); break;
-      case 8: tile<8, V, kStart>(d, depth, a, right, bias, c); break;
-      case 9: tile<9, V, kStart>(d, depth, a, right, bias, c); break;
-      case 10: tile<10, V, kStart>(d, depth, a, right, bias, c); break;
-      case 11: tile<11, V, kStart>(d, depth, a, right, bias, c); break;
-      case 12: tile<12, V, kStart>(d, depth, a, right, bias, c); break;
+      case 7: tile<7, V, Begin>(d, depth, a, right, bias, c); break;
+      case 8: tile<8, V, Begin>(d, depth, a, right, bias, c); break;
+      case 9: tile<9, V, Begin>(d, depth, a, right, bias, c); break;
+      case 10: tile<10, V, Begin>(d, depth, a, right, bias, c); break;
+      case 11: tile<11, V, Begin>(d, depth, a, right, bias, c); break;
+      case 12: tile<12, V, Begin>(d, depth, a, right, bias, c); break;
 #endif
     }
     // clang-format on

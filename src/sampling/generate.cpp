@@ -100,6 +100,7 @@ std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokeniz
                                 const std::vector<StreamStart>& starts, const SampleConfig& settings,
                                 const std::function<bool(std::size_t stream, std::int32_t id)>& emit) {
   std::vector<Stream> streams;
+  streams.reserve(starts.size());
   for (const StreamStart& start : starts) {
     streams.emplace_back(start, static_cast<std::size_t>(context), tokenizer, settings);
   }
@@ -125,6 +126,7 @@ std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokeniz
     }
   }
   std::vector<Generated> results;
+  results.reserve(streams.size());
   for (const Stream& stream : streams) results.push_back(stream.result());
   return results;
 }
