@@ -1,10 +1,5 @@
 #include "chargpt/base/config.hpp"
 
-#include <fmt/format.h>
-
-#include "chargpt/base/device_name.hpp"
-#include "chargpt/base/signal_list.hpp"
-
 namespace chargpt {
 namespace {
 
@@ -17,175 +12,7 @@ constexpr Range above(double low) { return {.low = low, .low_open = true}; }
 /// 0 or more, below 1: a fraction of which the rest must not be empty.
 constexpr Range kFraction = {0, 1, false, true};
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
-bool reads_text(const DataConfig& data) {
-  if (data.format != DataFormat::automatic) return data.format == DataFormat::text;
-  return !data.path.empty() && !data.path.ends_with(".jsonl");
-}
-
-void check_data(const DataConfig& data) {
-  if (data.val_fraction + data.test_fraction >= 1) {
-    refuse(fmt::format(
-        "data.val_fraction = {} and data.test_fraction = {} leave nothing to train on: lower one of them so "
-        "that their sum is below 1",
-        data.val_fraction, data.test_fraction));
-  }
-  if (data.split == SplitMethod::document && reads_text(data)) {
-    refuse(
-        fmt::format("data.split = document needs JSONL documents, but data.format = {} with data.path = \"{}\" is one "
-                    "text: set data.split to contiguous, or data.format to jsonl",
-                    name(data.format), data.path));
-  }
-}
-
-void check_model(const ModelConfig& model) {
-  if (model.width % model.heads == 0) return;
-  const std::int64_t lower = model.width / model.heads * model.heads;
-  const std::string multiples =
-      lower == 0 ? fmt::format("{}", model.heads) : fmt::format("{} or {}", lower, lower + model.heads);
-  refuse(
-      fmt::format("model.width = {} is not a multiple of model.heads = {}: set model.width to {}, or model.heads to a "
-                  "divisor of the width",
-                  model.width, model.heads, multiples));
-}
-
-void check_train(const TrainConfig& train) {
-  if ((train.steps > 0) == (train.epochs > 0)) {
-    refuse(fmt::format("train.steps = {} and train.epochs = {}: exactly one of them says how long to train; {}",
-                       train.steps, train.epochs, train.steps > 0 ? "set the other to 0" : "set one above 0"));
-  }
-  if (train.micro_batch > train.batch) {
-    refuse(
-        fmt::format("train.micro_batch = {} is larger than train.batch = {}: lower train.micro_batch (0: the whole "
-                    "batch in one pass) or raise train.batch",
-                    train.micro_batch, train.batch));
-  }
-}
-
-void check_optimizer(const Config& config) {
-  const OptimizerConfig& optimizer = config.optimizer;
-  const ScheduleConfig& schedule = config.schedule;
-  if (optimizer.betas.size() != 2) {
-    refuse(fmt::format("optimizer.betas = [{}] with {} numbers: give exactly two, such as [0.9, 0.999]",
-                       fmt::join(optimizer.betas, ", "), optimizer.betas.size()));
-  }
-  if (schedule.min_learning_rate > optimizer.learning_rate) {
-    refuse(
-        fmt::format("schedule.min_learning_rate = {} is above optimizer.learning_rate = {}: lower "
-                    "schedule.min_learning_rate or raise optimizer.learning_rate",
-                    schedule.min_learning_rate, optimizer.learning_rate));
-  }
-  if (config.train.steps > 0 && schedule.warmup > config.train.steps) {
-    refuse(
-        fmt::format("schedule.warmup = {} is longer than train.steps = {}: lower schedule.warmup or raise train.steps",
-                    schedule.warmup, config.train.steps));
-  }
-}
-
 }  // namespace
-
-std::string_view name(DataFormat value) {
-  switch (value) {
-    case DataFormat::automatic:
-      return "auto";
-    case DataFormat::text:
-      return "text";
-    case DataFormat::jsonl:
-      return "jsonl";
-  }
-  return {};
-}
-
-std::string_view name(SplitMethod value) {
-  switch (value) {
-    case SplitMethod::automatic:
-      return "auto";
-    case SplitMethod::contiguous:
-      return "contiguous";
-    case SplitMethod::document:
-      return "document";
-  }
-  return {};
-}
-
-std::string_view name(WindowOrder value) {
-  switch (value) {
-    case WindowOrder::random:
-      return "random";
-    case WindowOrder::shuffled:
-      return "shuffled";
-  }
-  return {};
-}
-
-std::string_view name(AttentionPath value) {
-  switch (value) {
-    case AttentionPath::automatic:
-      return "auto";
-    case AttentionPath::heads:
-      return "heads";
-    case AttentionPath::fused:
-      return "fused";
-    case AttentionPath::native:
-      return "native";
-  }
-  return {};
-}
-
-std::string_view name(EvalMode value) {
-  switch (value) {
-    case EvalMode::windows:
-      return "windows";
-    case EvalMode::sliding:
-      return "sliding";
-    case EvalMode::random:
-      return "random";
-  }
-  return {};
-}
-
-std::string_view name(UnknownRule value) {
-  switch (value) {
-    case UnknownRule::error:
-      return "error";
-    case UnknownRule::skip:
-      return "skip";
-    case UnknownRule::charge:
-      return "charge";
-  }
-  return {};
-}
-
-std::string_view name(DecayScope value) {
-  switch (value) {
-    case DecayScope::all:
-      return "all";
-    case DecayScope::matrices:
-      return "matrices";
-  }
-  return {};
-}
-
-std::string_view name(ScheduleName value) {
-  switch (value) {
-    case ScheduleName::constant:
-      return "constant";
-    case ScheduleName::cosine:
-      return "cosine";
-  }
-  return {};
-}
-
-std::string_view name(NonFinitePolicy value) {
-  switch (value) {
-    case NonFinitePolicy::stop:
-      return "stop";
-    case NonFinitePolicy::skip:
-      return "skip";
-  }
-  return {};
-}
 
 void DataConfig::describe(KeyList& keys) {
   keys.add("path", path, "File to train on: a UTF-8 text, or JSONL with one document a line.");
@@ -306,15 +133,6 @@ KeyList describe(Config& config) {
   keys.section("sample");
   config.sample.describe(keys);
   return keys;
-}
-
-void check_rules(const Config& config) {
-  parse_device_name(config.run.device);
-  parse_signal_list(config.run.stop_signals);
-  check_data(config.data);
-  check_model(config.model);
-  check_train(config.train);
-  check_optimizer(config);
 }
 
 }  // namespace chargpt

@@ -1,0 +1,107 @@
+#include "chargpt/base/config.hpp"
+
+namespace chargpt {
+
+std::string_view name(DataFormat value) {
+  switch (value) {
+    case DataFormat::automatic:
+      return "auto";
+    case DataFormat::text:
+      return "text";
+    case DataFormat::jsonl:
+      return "jsonl";
+  }
+  return {};
+}
+
+std::string_view name(SplitMethod value) {
+  switch (value) {
+    case SplitMethod::automatic:
+      return "auto";
+    case SplitMethod::contiguous:
+      return "contiguous";
+    case SplitMethod::document:
+      return "document";
+  }
+  return {};
+}
+
+std::string_view name(WindowOrder value) {
+  switch (value) {
+    case WindowOrder::random:
+      return "random";
+    case WindowOrder::shuffled:
+      return "shuffled";
+  }
+  return {};
+}
+
+std::string_view name(AttentionPath value) {
+  switch (value) {
+    case AttentionPath::automatic:
+      return "auto";
+    case AttentionPath::heads:
+      return "heads";
+    case AttentionPath::fused:
+      return "fused";
+    case AttentionPath::native:
+      return "native";
+  }
+  return {};
+}
+
+std::string_view name(EvalMode value) {
+  switch (value) {
+    case EvalMode::windows:
+      return "windows";
+    case EvalMode::sliding:
+      return "sliding";
+    case EvalMode::random:
+      return "random";
+  }
+  return {};
+}
+
+std::string_view name(UnknownRule value) {
+  switch (value) {
+    case UnknownRule::error:
+      return "error";
+    case UnknownRule::skip:
+      return "skip";
+    case UnknownRule::charge:
+      return "charge";
+  }
+  return {};
+}
+
+std::string_view name(DecayScope value) {
+  switch (value) {
+    case DecayScope::all:
+      return "all";
+    case DecayScope::matrices:
+      return "matrices";
+  }
+  return {};
+}
+
+std::string_view name(ScheduleName value) {
+  switch (value) {
+    case ScheduleName::constant:
+      return "constant";
+    case ScheduleName::cosine:
+      return "cosine";
+  }
+  return {};
+}
+
+std::string_view name(NonFinitePolicy value) {
+  switch (value) {
+    case NonFinitePolicy::stop:
+      return "stop";
+    case NonFinitePolicy::skip:
+      return "skip";
+  }
+  return {};
+}
+
+}  // namespace chargpt
