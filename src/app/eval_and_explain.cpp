@@ -5,6 +5,7 @@
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
+#include "chargpt/base/data_files.hpp"
 
 namespace chargpt {
 namespace {
@@ -26,7 +27,7 @@ void require_apart(const std::string& output, const Arguments& arguments, const 
   bool input = false;
   for (const std::string& path :
        {request.model.file, arguments.data, arguments.compare, data.path, data.val_path, data.test_path}) {
-    input = input || (!path.empty() && fs::equivalent(output, path, ignored));
+    input = input || (!path.empty() && is_data_file(output, path));
   }
   for (const std::string& folder : {request.model.folder, arguments.compare}) {
     if (folder.empty() || !fs::is_directory(folder, ignored)) continue;

@@ -42,7 +42,8 @@ void judge(Json& report, Look look) {
 Json vocabulary_sample(const Tokenizer& tokenizer) {
   constexpr std::int64_t kShown = 32;
   Json symbols = Json::array();
-  for (std::int32_t id = 0; id < std::min(kShown, tokenizer.size()); ++id) symbols.push_back(tokenizer.symbol(id));
+  for (std::int32_t id = 0; id < std::min(kShown, tokenizer.size()); ++id)
+    symbols.push_back(tokenizer.as_utf8(tokenizer.symbol(id)));
   return symbols;
 }
 

@@ -60,6 +60,13 @@ std::string file_name_part(const ConfigKey& key) {
   return text;
 }
 
+/// Another file than the run's is text or JSONL by its own name. Lines and bytes no name tells: they stay.
+void forget_file_format(Json& data) {
+  for (const DataFormat format : {DataFormat::text, DataFormat::jsonl}) {
+    if (data.value("format", "") == name(format)) data["format"] = name(DataFormat::automatic);
+  }
+}
+
 }  // namespace
 
 LoadedConfig resolve_config(const Arguments& arguments, const Json& base, const std::string& base_name) {
@@ -108,7 +115,7 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
 
 Config model_config(const Arguments& arguments, const ModelChoice& model) {
   Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
-  if (!base.is_null() && !arguments.data.empty()) base["data"]["format"] = "auto";  // another file is of its own format
+  if (!base.is_null() && !arguments.data.empty()) forget_file_format(base["data"]);
   Config config = resolve_config(arguments, base, model.folder).config;
   check_rules(config);
   return config;

@@ -10,6 +10,7 @@
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/base/corpus.hpp"
+#include "chargpt/base/data_files.hpp"
 #include "chargpt/base/run_folder.hpp"
 
 namespace chargpt {
@@ -74,7 +75,9 @@ void require_data_file(const Config& config) {
     throw Error(ExitCode::usage, "no data to train on: give --data PATH, or data.path in the config");
   }
   for (const std::string& path : {config.data.path, config.data.val_path, config.data.test_path}) {
-    if (!path.empty() && !fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("{}: no such file", path));
+    for (const std::string& file : path.empty() ? std::vector<std::string>{} : data_files(path)) {
+      if (file != "-" && !fs::exists(file)) throw Error(ExitCode::no_input, fmt::format("{}: no such file", file));
+    }
   }
 }
 
@@ -108,7 +111,7 @@ void require_data_apart(const Config& config, const RunPaths& paths) {
     if (data.empty()) continue;
     bool written = fs::weakly_canonical(data, ignored).string().starts_with(checkpoints);
     for (const std::string& file : {paths.config(), paths.metrics(), paths.log(), paths.lock()}) {
-      written = written || fs::equivalent(data, file, ignored);
+      written = written || (fs::exists(file, ignored) && is_data_file(file, data));
     }
     if (written) {
       throw Error(ExitCode::usage, fmt::format("the data file {} is one that the run in {} writes: copy it elsewhere, "

@@ -15,19 +15,33 @@ constexpr Range kFraction = {0, 1, false, true};
 }  // namespace
 
 void DataConfig::describe(KeyList& keys) {
-  keys.add("path", path, "File to train on: a UTF-8 text, or JSONL with one document a line.");
+  keys.add("path", path,
+           "What to train on: a file (a text, or JSONL with one document a line), a folder, a pattern such as "
+           "\"books/*.txt\" or \"{a.txt,b.txt}\", or - for standard input; .gz and .zst are unpacked.");
   keys.add("val_path", val_path, "File of its own for validation; empty: val_fraction of data.path.");
   keys.add("test_path", test_path, "File of its own for the test split; empty: test_fraction of data.path.");
-  keys.add("format", format, "What a data file is; auto: jsonl for a path that ends in .jsonl, else one text.");
+  keys.add(
+      "format", format,
+      "What a data file is: one text, a document in each line, JSONL, or plain bytes; auto: jsonl for a path that ends "
+      "in .jsonl, else text.");
   keys.add("field", field, "Name of the JSONL field that holds a document's text.");
+  keys.add("encoding", encoding, "Encoding of the data files, as iconv names it.");
+  keys.add("normalize", normalize,
+           "Unicode normalisation of the text, and of prompts and texts that the model is given later.");
   keys.add("val_fraction", val_fraction, kFraction, "Part of the data kept for validation; 0: none.");
   keys.add("test_fraction", test_fraction, kFraction, "Part of the data kept for a test; 0: none.");
   keys.add(
       "split", split,
-      "How the parts are cut: in file order, or whole documents at random; auto: contiguous for text, document for "
-      "JSONL.");
-  keys.add("split_seed", split_seed, at_least(0),
-           "Seed of the random order in which documents are dealt to the parts.");
+      "How the parts are cut: in file order, whole documents at random, or whole documents by a hash of each, which "
+      "lasts when data is added; auto: contiguous for text and bytes, else document.");
+  keys.add("split_seed", split_seed, at_least(0), "Seed by which documents are dealt to the parts.");
+  keys.add("vocabulary", vocabulary,
+           "Model file or run folder whose vocabulary is taken, or a text whose characters are; empty: made from the "
+           "data.");
+  keys.add("min_count", min_count, at_least(1),
+           "Characters that are rarer than this in the data become one unknown mark; 1: none does.");
+  keys.add("max_vocabulary", max_vocabulary, between(0, 0x110000),
+           "Most different characters kept, the most frequent ones; others become the unknown mark; 0: all are kept.");
   keys.add("windows", windows, "Training windows: drawn at random, or each once an epoch in a shuffled order.");
   keys.add("stride", stride, between(1, kMaxSteps), "Characters from the start of one training window to the next.");
 }

@@ -8,8 +8,12 @@ std::string_view name(DataFormat value) {
       return "auto";
     case DataFormat::text:
       return "text";
+    case DataFormat::lines:
+      return "lines";
     case DataFormat::jsonl:
       return "jsonl";
+    case DataFormat::bytes:
+      return "bytes";
   }
   return {};
 }
@@ -22,6 +26,20 @@ std::string_view name(SplitMethod value) {
       return "contiguous";
     case SplitMethod::document:
       return "document";
+    case SplitMethod::hashed:
+      return "hashed";
+  }
+  return {};
+}
+
+std::string_view name(Normalization value) {
+  switch (value) {
+    case Normalization::none:
+      return "none";
+    case Normalization::nfc:
+      return "nfc";
+    case Normalization::nfkc:
+      return "nfkc";
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/device_name.hpp"
+#include "chargpt/base/encoding.hpp"
 #include "chargpt/base/signal_list.hpp"
 
 namespace chargpt {
@@ -9,9 +10,20 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
 
-bool reads_text(const DataConfig& data) {
-  if (data.format != DataFormat::automatic) return data.format == DataFormat::text;
-  return !data.path.empty() && !data.path.ends_with(".jsonl");
+/// Bytes are taken as they are.
+void check_bytes(const DataConfig& data) {
+  const DataConfig unset;
+  const auto refuse_key = [](const char* key, const auto& value, const auto& wanted) {
+    refuse(
+        fmt::format("data.format = bytes takes the bytes as they are, but data.{} = {}: leave it at {}, or set "
+                    "data.format to text",
+                    key, value, wanted));
+  };
+  if (data.encoding != unset.encoding) refuse_key("encoding", data.encoding, unset.encoding);
+  if (data.normalize != unset.normalize) refuse_key("normalize", name(data.normalize), name(unset.normalize));
+  if (data.min_count != unset.min_count) refuse_key("min_count", data.min_count, unset.min_count);
+  if (data.max_vocabulary != 0) refuse_key("max_vocabulary", data.max_vocabulary, 0);
+  if (!data.vocabulary.empty()) refuse_key("vocabulary", data.vocabulary, "\"\"");
 }
 
 void check_data(const DataConfig& data) {
@@ -21,12 +33,13 @@ void check_data(const DataConfig& data) {
         "that their sum is below 1",
         data.val_fraction, data.test_fraction));
   }
-  if (data.split == SplitMethod::document && reads_text(data)) {
+  if (!is_known_encoding(data.encoding)) {
     refuse(
-        fmt::format("data.split = document needs JSONL documents, but data.format = {} with data.path = \"{}\" is one "
-                    "text: set data.split to contiguous, or data.format to jsonl",
-                    name(data.format), data.path));
+        fmt::format("data.encoding = \"{}\": this system's iconv knows no such encoding; `iconv -l` lists them, "
+                    "such as UTF-8, WINDOWS-1252, GB18030",
+                    data.encoding));
   }
+  if (data.format == DataFormat::bytes) check_bytes(data);
 }
 
 void check_model(const ModelConfig& model) {

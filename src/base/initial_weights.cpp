@@ -107,7 +107,7 @@ bool has_row_per_character(const std::string& name) {
 InitialWeights load_initial_weights(const std::string& path, const ModelConfig& config, const Tokenizer& tokenizer,
                                     std::span<float> values) {
   const SafetensorsFile file(path);
-  const bool has_vocabulary = file.metadata().contains("vocabulary");
+  const bool has_vocabulary = file.metadata().contains("vocabulary") || file.metadata().contains("format");
   const Tokenizer theirs = has_vocabulary ? read_vocabulary(file) : tokenizer;
   const ParameterLayout from(config, theirs.size()), to(config, tokenizer.size());
   const std::vector<float> source = read_values(file, config, from, theirs.size());

@@ -59,8 +59,10 @@ Corpus run_corpus(const Request& request, const ChosenModel& chosen, const Token
 
 ScoredText text_to_score(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer) {
   if (request.data_path.empty()) return run_part(request, chosen, tokenizer);
-  ScoredText text = encode_for_scoring(
-      read_documents(request.data_path, request.config.data.format, request.config.data.field), tokenizer);
+  DataConfig data = request.config.data;  // whatever it says, the text is read as the model's was
+  data.normalize = tokenizer.normalization();
+  if (tokenizer.is_bytes()) data = {.format = DataFormat::bytes};
+  ScoredText text = encode_for_scoring(read_documents(request.data_path, data), tokenizer);
   tell_unknown(text, request.config.eval);
   return text;
 }

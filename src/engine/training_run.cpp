@@ -137,7 +137,7 @@ class TrainingRun {
                text += tokenizer.symbol(id);
                return !stopped();
              });
-    return text;
+    return tokenizer.as_utf8(text);
   }
 
   void save(std::int64_t step) {

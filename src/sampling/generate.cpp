@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/random.hpp"
-#include "chargpt/base/utf8.hpp"
 #include "chargpt/sampling/filters.hpp"
 
 namespace chargpt {
@@ -30,7 +30,7 @@ std::int32_t start_id(const Tokenizer& tokenizer) {
 std::vector<std::int32_t> encode_prompt(std::string_view prompt, const Tokenizer& tokenizer,
                                         const std::string& source) {
   if (prompt.empty()) return {start_id(tokenizer)};
-  return tokenizer.encode(decode_utf8(prompt, source), source);
+  return tokenizer.encode(tokenizer.characters(prompt, source), source);
 }
 
 namespace {
@@ -53,6 +53,10 @@ class Stream {
   template <class Emit>
   void draw(std::span<const float> logits, std::vector<double>& probabilities, const Emit& emit) {
     probabilities.assign(logits.begin(), logits.end());
+    if (tokenizer_.has_unknown_mark()) {
+      const auto mark = static_cast<std::size_t>(tokenizer_.unknown_mark_id());
+      probabilities[mark] = -std::numeric_limits<double>::infinity();
+    }
     next_probabilities(probabilities, settings_);
     const auto place = static_cast<std::uint64_t>(result_.length);
     const std::int32_t id = pick(probabilities, random_unit(seed_, Purpose::sampling, 0, place));

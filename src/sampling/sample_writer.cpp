@@ -84,8 +84,8 @@ class Batch {
 
   std::string json_line(std::size_t i, const Generated& generated) const {
     Json line;
-    line["text"] = texts_[i];
-    line["prompt"] = settings_.prompt;
+    line["text"] = model_.tokenizer.as_utf8(texts_[i]);
+    line["prompt"] = model_.tokenizer.as_utf8(settings_.prompt);
     line["seed"] = seed(i);
     line["finish"] = name(generated.finish);
     line["log_probability"] = generated.log_probability;

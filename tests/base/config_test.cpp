@@ -132,16 +132,20 @@ TEST(Config, TheFractionsLeaveSomethingToTrainOn) {
   accept([](Config& c) { c.data.val_fraction = 0.1, c.data.val_path = "val.txt"; });
 }
 
-TEST(Config, ATextIsNotSplitByDocument) {
-  const auto set = [](DataFormat format, const char* path) {
-    return [=](Config& c) { c.data.split = SplitMethod::document, c.data.format = format, c.data.path = path; };
-  };
-  expect_parts(refusal(set(DataFormat::text, "")), {"data.split = document", "data.format = text", "contiguous"});
-  expect_parts(refusal(set(DataFormat::text, "a.jsonl")), {"data.format = text"});
-  expect_parts(refusal(set(DataFormat::automatic, "a.txt")), {"data.format = auto", "data.path = \"a.txt\""});
-  accept(set(DataFormat::automatic, "a.jsonl"));
-  accept(set(DataFormat::automatic, ""));
-  accept(set(DataFormat::jsonl, "a.txt"));
+TEST(Config, TheEncodingIsOneThatTheSystemKnows) {
+  expect_parts(refusal([](Config& c) { c.data.encoding = "LATIN-99"; }), {"data.encoding = \"LATIN-99\"", "iconv -l"});
+  accept([](Config& c) { c.data.encoding = "GB18030"; });
+}
+
+TEST(Config, BytesAreNeitherConvertedNorCounted) {
+  const auto with = [](auto change) { return [=](Config& c) { c.data.format = DataFormat::bytes, change(c.data); }; };
+  accept(with([](DataConfig&) {}));
+  expect_parts(refusal(with([](DataConfig& d) { d.encoding = "LATIN1"; })),
+               {"data.format = bytes", "data.encoding = LATIN1"});
+  expect_parts(refusal(with([](DataConfig& d) { d.normalize = Normalization::nfc; })), {"data.normalize = nfc"});
+  expect_parts(refusal(with([](DataConfig& d) { d.min_count = 2; })), {"data.min_count = 2"});
+  expect_parts(refusal(with([](DataConfig& d) { d.max_vocabulary = 9; })), {"data.max_vocabulary = 9"});
+  expect_parts(refusal(with([](DataConfig& d) { d.vocabulary = "v.txt"; })), {"data.vocabulary = v.txt"});
 }
 
 TEST(Config, EveryPresetLoadsAndObeysTheRules) {

@@ -9,15 +9,21 @@
 
 namespace chargpt {
 
-/// How a data file is cut into documents. `automatic` takes jsonl for a path that ends in ".jsonl", text otherwise.
-enum class DataFormat { automatic, text, jsonl };
+/// What a data file is. `text`: one document; `lines`: each line is a document; `jsonl`: each line is a JSON object
+/// that holds one; `bytes`: one document whose symbols are the 256 bytes, of whatever file; `automatic` takes jsonl for
+/// a path that ends in ".jsonl" (also before ".gz" or ".zst"), text otherwise.
+enum class DataFormat { automatic, text, lines, jsonl, bytes };
 std::string_view name(DataFormat value);
 
-/// How train, validation and test parts are cut from one file. `contiguous`: in file order, at characters of a text and
-/// at documents of JSONL; `document`: whole documents in a seeded random order (JSONL only); `automatic`: contiguous
-/// for text, document for JSONL.
-enum class SplitMethod { automatic, contiguous, document };
+/// How train, validation and test parts are cut. `contiguous`: in file order, at characters of texts and at documents
+/// of lines and JSONL; `document`: whole documents in a seeded random order; `hashed`: whole documents, each by its own
+/// content, so that it keeps its part when others come and go; `automatic`: contiguous for texts, document otherwise.
+enum class SplitMethod { automatic, contiguous, document, hashed };
 std::string_view name(SplitMethod value);
+
+/// Unicode normalisation form (Unicode standard annex 15) that a text is brought into before it is read as characters.
+enum class Normalization { none, nfc, nfkc };
+std::string_view name(Normalization value);
 
 /// Which windows a step trains on: independent uniform draws, or each window once an epoch in a seeded order.
 enum class WindowOrder { random, shuffled };
@@ -59,10 +65,15 @@ struct DataConfig {
   std::string test_path;
   DataFormat format = DataFormat::automatic;
   std::string field = "text";
+  std::string encoding = "UTF-8";  ///< as iconv names it
+  Normalization normalize = Normalization::none;
   double val_fraction = 0.1;
   double test_fraction = 0.0;
   SplitMethod split = SplitMethod::automatic;
   std::int64_t split_seed = 1;
+  std::string vocabulary;           ///< a file that gives the vocabulary; empty: made from the data
+  std::int64_t min_count = 1;       ///< rarer characters become the unknown mark
+  std::int64_t max_vocabulary = 0;  ///< most characters kept, the frequent ones; 0: all
   WindowOrder windows = WindowOrder::random;
   std::int64_t stride = 1;
 
