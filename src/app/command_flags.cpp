@@ -152,6 +152,11 @@ void add_bench(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(2, 10000));
 }
 
+void add_data(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  add_key_flag(command, arguments, "data.path", "--data");
+}
+
 void add_diff(CLI::App& command, Arguments& arguments) {
   add_common(command, arguments);
   command.add_option("files", arguments.files, "The two configs")->expected(2)->required();

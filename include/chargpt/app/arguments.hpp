@@ -48,6 +48,8 @@ int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
+int run_data_stats(const Arguments& arguments);
+int run_data_check(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);
