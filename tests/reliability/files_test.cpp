@@ -107,6 +107,20 @@ TEST_F(Files, AreInspected) {
   }
 }
 
+TEST_F(Files, OfTensorsAloneAreInspectedAsAStateDict) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  write_safetensors(dir_ / "python.safetensors", {{"lm.weight", {2, 3}, values}}, {});
+  const ProgramResult result = chargpt({"inspect", "python.safetensors", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json report = parse_json(result.out, {.source = "stdout"});
+  EXPECT_EQ(report["kind"], "state_dict");
+  EXPECT_EQ(report["parameters"], 6);
+  EXPECT_EQ(report["tensors"]["lm.weight"]["shape"], (Json{2, 3}));
+  const float infinite[] = {1, std::numeric_limits<float>::infinity()};
+  write_safetensors(dir_ / "infinite.safetensors", {{"lm.bias", {2}, infinite}}, {});
+  expect_error(chargpt({"inspect", "infinite.safetensors"}), 78, {"tensor lm.bias holds a value that is not finite"});
+}
+
 TEST_F(Files, ADamagedNewestCheckpointIsPassedOverWithAWarning) {
   make_run();
   ASSERT_EQ(chargpt(words("straight", 14)).code, 0);
@@ -192,6 +206,9 @@ TEST_F(Files, ThatAreReadAreNeverWritten) {
     expect_error(result, 2, {"r/" + name, "is one that the run in r writes"});
     EXPECT_EQ(read_file(dir_ / ("r/" + name)), before);
   }
+  const std::string weights = fs::relative(model(10), dir_.path());
+  expect_error(chargpt({"train", "--config", "t.json", "--out", "r", "--overwrite", "--init", weights}), 2,
+               {weights, "is one that the run in r writes"});
   expect_error(chargpt({"train", "--config", "t.json", "--out", "d.txt"}), 73, {"d.txt is a file"});
 }
 
