@@ -86,8 +86,8 @@ void look_at_tensors(const SafetensorsFile& file, Json& report) {
 Json inspect_file(const std::string& path) {
   Json report = new_report("model", path);
   judge(report, [&] {
-    report["bytes"] = fs::file_size(path);
     const SafetensorsFile file(path);
+    report["bytes"] = fs::file_size(path);
     if (file.metadata().contains("config")) return look_at_model(path, report);
     report["kind"] = "state_dict";
     look_at_tensors(file, report);

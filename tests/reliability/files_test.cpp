@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -118,7 +119,9 @@ TEST_F(Files, OfTensorsAloneAreInspectedAsAStateDict) {
   EXPECT_EQ(report["tensors"]["lm.weight"]["shape"], (Json{2, 3}));
   const float infinite[] = {1, std::numeric_limits<float>::infinity()};
   write_safetensors(dir_ / "infinite.safetensors", {{"lm.bias", {2}, infinite}}, {});
-  expect_error(chargpt({"inspect", "infinite.safetensors"}), 78, {"tensor lm.bias holds a value that is not finite"});
+  const ProgramResult refused = chargpt({"inspect", "infinite.safetensors"});
+  EXPECT_EQ(refused.code, 78);
+  EXPECT_NE(refused.err.find("tensor lm.bias holds a value that is not finite"), std::string::npos) << refused.err;
 }
 
 TEST_F(Files, ADamagedNewestCheckpointIsPassedOverWithAWarning) {
@@ -181,8 +184,13 @@ TEST_F(Files, OfAnotherVersionAreRefusedBothNamed) {
 TEST_F(Files, AreReadWholeWhileTheyAreReplaced) {
   ASSERT_EQ(chargpt(words("r", 5)).code, 0);
   ProgramResult trained;
-  std::thread training([&] { trained = chargpt(words("r", 100'000'000, {"--set", "train.keep=1"})); });
-  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+  std::atomic<bool> ended = false;
+  std::thread training([&] {
+    trained = chargpt(words("r", 100'000'000, {"--set", "train.keep=1"}));
+    ended = true;
+  });
+  // At least until it has saved: on a busy machine two hundred reads may be over before training begins.
+  for (int i = 0; (i < 200 || newest_checkpoint("r") == 5) && !HasFailure() && !ended; ++i) {
     const std::string which = i % 2 == 0 ? "last" : "best";
     if (i % 10 < 2) {
       const ProgramResult sample = chargpt({"sample", "--run", "r", "--length", "3", "--checkpoint", which});
