@@ -49,6 +49,9 @@ WrittenFile write_model_file(const std::string& path, const ModelConfig& config,
 std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span<const float> values,
                                         const std::string& prefix = "");
 
+/// Error(unusable_model) naming file and tensor if an F32 tensor holds a value that is not finite.
+void require_finite(const SafetensorsFile& file, const TensorEntry& tensor);
+
 /// Copies the file's tensors into `values` (layout.size()). Every parameter must be there under its name or its alias
 /// behind `prefix` (if under both, twice the same), F32, of its shape and finite, and nothing else whose name begins
 /// with `prefix` and is not among `besides`: Error(unusable_model) naming file and tensor; `values` is of no use then.
