@@ -8,6 +8,7 @@
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/command_flags.hpp"
+#include "chargpt/app/completions.hpp"
 #include "chargpt/base/nearest.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/version.hpp"
@@ -39,6 +40,8 @@ constexpr std::array kCommands = {
                run_data_stats},
     CommandRow{"data", "check", "Whether a text can be read, and whether its parts have anything in common", add_data,
                run_data_check},
+    CommandRow{"", "completions", "A script that completes commands, flags and keys in your shell", add_completions,
+               run_completions},
     CommandRow{"", "config", "Look at configs and check them", nullptr, nullptr},
     CommandRow{"config", "show", "Every key with its value and where it came from", add_common, run_config_show},
     CommandRow{"config", "check", "Check a config without running it", add_common, run_config_check},
@@ -116,6 +119,10 @@ struct Program {
 };
 
 }  // namespace
+
+std::vector<std::string> complete_command_line(const std::vector<std::string>& words) {
+  return completions(Program().app, words);
+}
 
 int run_command_line(int argc, const char* const* argv) {
   Program program;
