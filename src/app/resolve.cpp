@@ -61,9 +61,11 @@ std::string file_name_part(const ConfigKey& key) {
 }
 
 /// Another file than the run's is text or JSONL by its own name. Lines and bytes no name tells: they stay.
-void forget_file_format(Json& data) {
+void forget_file_format(Json& base) {
+  if (!base.contains("data") || !base["data"].is_object()) return;
+  Json& data = base["data"];
   for (const DataFormat format : {DataFormat::text, DataFormat::jsonl}) {
-    if (data.value("format", "") == name(format)) data["format"] = name(DataFormat::automatic);
+    if (data.contains("format") && data["format"] == name(format)) data["format"] = name(DataFormat::automatic);
   }
 }
 
@@ -115,7 +117,7 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
 
 Config model_config(const Arguments& arguments, const ModelChoice& model) {
   Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
-  if (!base.is_null() && !arguments.data.empty()) forget_file_format(base["data"]);
+  if (!base.is_null() && !arguments.data.empty()) forget_file_format(base);
   Config config = resolve_config(arguments, base, model.folder).config;
   check_rules(config);
   return config;

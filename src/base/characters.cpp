@@ -13,13 +13,17 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
 /// `text` is valid UTF-8, so that only memory can be lacking.
 std::string normalized(std::string_view text, int compatibility) {
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | compatibility);
   utf8proc_uint8_t* result = nullptr;
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   const utf8proc_ssize_t size = utf8proc_map(bytes, static_cast<utf8proc_ssize_t>(text.size()), &result, options);
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(result, &std::free);
+  const std::unique_ptr<utf8proc_uint8_t, Free> owner(result);
   if (size < 0) throw std::bad_alloc();
   return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(size)};
 }

@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> files_below(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
+  std::error_code error, ignored;  // a link that leads nowhere is no file
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const bool hidden = entry->path().filename().string().starts_with('.');
     if (hidden) entry.disable_recursion_pending();
-    if (!hidden && entry->is_regular_file(error)) files.push_back(entry->path().string());
+    if (!hidden && entry->is_regular_file(ignored)) files.push_back(entry->path().string());
   }
   if (error) throw Error(ExitCode::io, fmt::format("cannot read folder {}: {}", folder, error.message()));
   std::sort(files.begin(), files.end());

@@ -40,22 +40,23 @@ class Converter {
     while (!bytes.empty()) {
       char* in = const_cast<char*>(bytes.data());  // iconv changes the pointer, not the bytes
       std::size_t in_left = bytes.size();
-      const bool done = write(&in, &in_left, buffer, result);
+      const int error = write(&in, &in_left, buffer, result);
       bytes.remove_prefix(bytes.size() - in_left);
-      if (!done && errno != E2BIG) return false;
+      if (error != 0 && error != E2BIG) return false;
     }
-    return write(nullptr, nullptr, buffer, result);
+    return write(nullptr, nullptr, buffer, result) == 0;
   }
 
  private:
   static iconv_t invalid() { return reinterpret_cast<iconv_t>(std::intptr_t{-1}); }
 
-  bool write(char** in, std::size_t* in_left, std::array<char, kBuffer>& buffer, std::string& result) {
+  /// 0, or the errno that stopped it.
+  int write(char** in, std::size_t* in_left, std::array<char, kBuffer>& buffer, std::string& result) {
     char* out = buffer.data();
     std::size_t room = buffer.size();
-    const bool done = iconv(value_, in, in_left, &out, &room) != static_cast<std::size_t>(-1);
+    const int error = iconv(value_, in, in_left, &out, &room) == static_cast<std::size_t>(-1) ? errno : 0;
     result.append(buffer.data(), buffer.size() - room);
-    return done;
+    return error;
   }
 
   iconv_t value_;
@@ -91,8 +92,12 @@ bool converts(std::string_view bytes, const std::string& encoding) {
   return converter.known() && converter.convert(bytes, ignored);
 }
 
+struct Delete {
+  void operator()(uchardet_t detector) const { uchardet_delete(detector); }
+};
+
 std::string detected(std::string_view bytes) {
-  const std::unique_ptr<uchardet, decltype(&uchardet_delete)> detector(uchardet_new(), &uchardet_delete);
+  const std::unique_ptr<uchardet, Delete> detector(uchardet_new());
   uchardet_handle_data(detector.get(), bytes.data(), bytes.size());
   uchardet_data_end(detector.get());
   return uchardet_get_charset(detector.get());

@@ -21,11 +21,19 @@ constexpr std::size_t kBuffer = 1 << 17;
   throw Error(ExitCode::bad_data, fmt::format("{}: {}, but {}; get the file again", source, kind, what));
 }
 
+struct EndInflate {
+  void operator()(z_stream* stream) const { inflateEnd(stream); }
+};
+
+struct FreeStream {
+  void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+};
+
 /// A file may hold several members one after the other (RFC 1952, section 2.2).
 std::string unpack_gzip(const std::string& bytes, const std::string& source) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
-  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&stream, &inflateEnd);
+  const std::unique_ptr<z_stream, EndInflate> owner(&stream);
   std::string text;
   std::array<char, kBuffer> buffer;
   std::size_t taken = 0;
@@ -49,14 +57,14 @@ std::string unpack_gzip(const std::string& bytes, const std::string& source) {
 }
 
 std::string unpack_zstd(const std::string& bytes, const std::string& source) {
-  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+  const std::unique_ptr<ZSTD_DStream, FreeStream> stream(ZSTD_createDStream());
   if (stream == nullptr) throw std::bad_alloc();
   std::string text;
   std::array<char, kBuffer> buffer;
   ZSTD_inBuffer in = {bytes.data(), bytes.size(), 0};
   std::size_t left = 1;  // of the frame, as far as it is known; 0 at a frame's end
   bool full = true;      // the last call filled the buffer: there may be more to write
-  while (in.pos < in.size || full) {
+  while (in.pos < in.size || (full && left != 0)) {
     ZSTD_outBuffer out = {buffer.data(), buffer.size(), 0};
     left = ZSTD_decompressStream(stream.get(), &out, &in);
     if (ZSTD_isError(left) != 0) {
