@@ -102,7 +102,7 @@ TEST_F(InitialWeightsTest, OfBytesRowsFollowTheBytesThatAreCharacters) {
   write_model_file(dir_ / "m", small_config(), Tokenizer::bytes(), theirs_);
   const InitialWeights got = load(dir_ / "m");
   EXPECT_TRUE(got.has_vocabulary);
-  EXPECT_EQ(ours_[4 * 1], theirs_[4 * 'a']);  // kOurs: the end mark, then a
+  EXPECT_EQ(ours_[4 * 1], theirs_[4 * 'b']);  // kOurs: the end mark, then b
   EXPECT_EQ(got.fresh, 2);                    // the end mark and what is beyond ASCII
 }
 
