@@ -15,7 +15,8 @@ Json statistics(std::vector<std::u32string> texts) {
 /// Code point to what is said about it.
 std::map<std::string, Json> suspicious(const std::u32string& text) {
   std::map<std::string, Json> rows;
-  for (const Json& row : statistics({text})["suspicious"]) rows[row["code_point"].get<std::string>()] = row;
+  const Json json = statistics({text});
+  for (const Json& row : json["suspicious"]) rows[row["code_point"].get<std::string>()] = row;
   return rows;
 }
 
