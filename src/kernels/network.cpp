@@ -1,6 +1,7 @@
 #include "chargpt/kernels/network.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "chargpt/kernels/activation.hpp"
 #include "chargpt/kernels/attention.hpp"
@@ -27,8 +28,8 @@ struct Network::Scratch {
   AlignedVector<float> attention;
 };
 
-Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool)
-    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary) {
+Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool, Precision precision)
+    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary, precision) {
   for (std::size_t p = 0; p < weights_.products().size(); ++p) {
     const auto outputs = static_cast<std::int64_t>(weights_.products()[p].outputs);
     const std::int64_t parts = (outputs + kGradientOutputs - 1) / kGradientOutputs;
@@ -105,7 +106,7 @@ void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std:
   const float* positions = weights_.position_embedding();
   for (std::size_t t = 0; t < a.positions; ++t) {
     std::copy_n(tokens + index(ids[t]) * C, C, a.x.data() + t * C);
-    add_dropped(positions + t * C, 1, C, {}, a.x.data() + t * C);
+    add_to(positions + t * C, C, a.x.data() + t * C);
   }
   a.keep_scale = dropout.mask(0, DropoutPlace::projection).scale();
   for (std::size_t layer = 0; layer < a.blocks.size(); ++layer) {
@@ -163,6 +164,7 @@ void Network::backward(Activations& a, Scratch& scratch) const {
 
 double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
                                      float* gradients) {
+  if (!weights_.packed_for_training()) throw std::logic_error("load(values, true) precedes accumulate_gradients()");
   const std::size_t bytes = Activations::training_bytes(config_, vocabulary_, batch.length);
   const std::size_t threads = index(pool_.threads());
   const std::size_t together = std::max(kActivationBytes / bytes / threads, std::size_t{1}) * threads;
@@ -195,7 +197,7 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
     for (std::int64_t i = 0; i < count; ++i) {
       const Activations& a = *activations_[index(i)];
       add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.positions,
-                          index(part.first), index(part.last), gradients + product.weights);
+                          index(part.first), index(part.last), gradients + product.weights, weights_.precision());
     }
   });
 }
@@ -204,14 +206,14 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
 void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count,
                                    float* gradients) const {
   const std::size_t C = index(config_.width);
-  float* tokens = gradients + layout().offset("token_emb.weight");
-  float* positions = gradients + layout().offset("pos_emb.weight");
+  float* tokens = gradients + weights_.token_embedding_offset();
+  float* positions = gradients + weights_.position_embedding_offset();
   for (std::int64_t i = 0; i < count; ++i) {
     const Activations& a = *activations_[index(i)];
-    add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout().matrix_size());
-    add_dropped(a.x.data(), 1, a.x.size(), {}, positions);
+    add_to(a.vector_gradients.data(), a.vector_gradients.size(), gradients + layout().matrix_size());
+    add_to(a.x.data(), a.x.size(), positions);
     const std::int32_t* ids = batch.inputs.data() + (first + i) * batch.length;
-    for (std::size_t t = 0; t < a.positions; ++t) add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
+    for (std::size_t t = 0; t < a.positions; ++t) add_to(a.x.data() + t * C, C, tokens + index(ids[t]) * C);
   }
 }
 

@@ -24,7 +24,7 @@ class NetworkWeights {
     PackedMatrix backward;
   };
 
-  NetworkWeights(const ModelConfig& config, std::int64_t vocabulary);
+  NetworkWeights(const ModelConfig& config, std::int64_t vocabulary, Precision precision = Precision::fp32);
 
   /// Packs the weights at `values` (layout().size() floats, which must outlive this object), for `training` in both
   /// directions.
@@ -33,17 +33,25 @@ class NetworkWeights {
   const ParameterLayout& layout() const { return layout_; }
   /// Four a block, in the order of the forward pass (qkv, proj, ln1, ln2), then lm.
   const std::vector<Product>& products() const { return products_; }
-  const float* bias(std::size_t product) const;      ///< nullptr: none
-  std::int64_t norm_offset(std::size_t norm) const;  ///< in the flat buffer; two norms a block, then l
-  const float* norm(std::size_t norm) const;         ///< its weight (C), then its bias (C)
-  const float* token_embedding() const { return values_ + layout_.offset("token_emb.weight"); }   ///< (V, C)
-  const float* position_embedding() const { return values_ + layout_.offset("pos_emb.weight"); }  ///< (T, C)
+  const float* bias(std::size_t product) const;                    ///< nullptr: none
+  std::int64_t norm_offset(std::size_t norm) const;                ///< in the flat buffer; two norms a block, then l
+  const float* norm(std::size_t norm) const;                       ///< its weight (C), then its bias (C)
+  std::int64_t token_embedding_offset() const { return tokens_; }  ///< in the flat buffer
+  std::int64_t position_embedding_offset() const { return positions_; }     ///< in the flat buffer
+  const float* token_embedding() const { return values_ + tokens_; }        ///< (V, C)
+  const float* position_embedding() const { return values_ + positions_; }  ///< (T, C)
+  Precision precision() const { return precision_; }
+  bool packed_for_training() const { return packed_for_training_; }
 
  private:
   void add_product(const std::string& weights, const std::string& bias, std::int64_t outputs, std::int64_t inputs);
 
   ParameterLayout layout_;
+  std::int64_t tokens_;
+  std::int64_t positions_;
   const float* values_ = nullptr;
+  Precision precision_;
+  bool packed_for_training_ = false;
   std::vector<Product> products_;
   std::vector<std::int64_t> norms_;
 };
