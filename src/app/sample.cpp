@@ -78,7 +78,7 @@ int sample_natively(Request request) {
     warn(
         fmt::format("{} has {} characters; the model sees its last {}", request.prompt_source, prompt.size(), context));
   }
-  ThreadPool pool(threads_for(request.config));
+  ThreadPool pool(threads_for(request.config), request.config.run.pin);
   Decoder decoder(file.config(), tokenizer.size(), weights.data(), pool);
   const NextLogits next = [&](auto windows, auto logits) { decoder.logits(windows, logits); };
   const auto together =

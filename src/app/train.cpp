@@ -39,7 +39,9 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.weight_decay",
                                    "optimizer.clip",
                                    "run.device",
+                                   "run.precision",
                                    "run.threads",
+                                   "run.pin",
                                    "run.stop_signals",
                                    "sample."};
 
