@@ -41,6 +41,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "run.device",
                                    "run.threads",
                                    "run.stop_signals",
+                                   "run.tensorboard",
                                    "sample."};
 
 bool may_change(const std::string& key) {

@@ -38,6 +38,8 @@ struct Arguments {
   std::optional<double> seconds;
   std::string bench_part;  ///< bench: "training", "sampling" or empty
   std::optional<std::int64_t> vocabulary;
+
+  std::string csv, tensorboard;  ///< metrics export: where to
 };
 
 /// One command: how it is named, explained, parsed and run.
@@ -48,6 +50,9 @@ int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
+int run_metrics_plot(const Arguments& arguments);
+int run_metrics_export(const Arguments& arguments);
+int run_metrics_report(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);

@@ -133,6 +133,7 @@ struct RunConfig {
   std::string device = "auto";
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);
 };
