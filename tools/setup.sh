@@ -7,6 +7,7 @@ readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev
 readonly test_packages=(libgtest-dev libbenchmark-dev valgrind)
 readonly root_test_packages=(chromium chromium-driver python3-selenium) # for ./dev test --all
 readonly lint_packages=(clang-format clang-tidy)
+readonly fuzz_packages=(clang libclang-rt-dev)
 
 missing_packages() {
   local states name

@@ -38,6 +38,8 @@ struct Arguments {
   std::optional<double> seconds;
   std::string bench_part;  ///< bench: "training", "sampling" or empty
   std::optional<std::int64_t> vocabulary;
+  std::string shell;               ///< completions: whose script
+  std::vector<std::string> words;  ///< completions: what to complete
 
   std::string csv, tensorboard;  ///< metrics export: where to
 };
@@ -50,6 +52,7 @@ int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
+int run_completions(const Arguments& arguments);
 int run_metrics_plot(const Arguments& arguments);
 int run_metrics_export(const Arguments& arguments);
 int run_metrics_report(const Arguments& arguments);
