@@ -28,13 +28,22 @@ Axis range_of(double low, double high) {
   return {low - half, high + half, {}, 0};
 }
 
+/// The multiples of `step` in the range. A tick at its very end is not lost to rounding.
+std::vector<double> multiples(const Axis& axis, double step) {
+  std::vector<double> values;
+  const double last = std::floor(axis.high / step + 1e-9);
+  for (double i = std::ceil(axis.low / step - 1e-9); i <= last; ++i) values.push_back(i * step + 0.0);  // never -0
+  return values;
+}
+
 Axis axis_of(double low, double high, int most) {
   Axis axis = range_of(low, high);
   double step = round_step((axis.high - axis.low) / most);
-  while (std::floor(axis.high / step) - std::ceil(axis.low / step) + 1 > most) step = round_step(step * 1.5);
-  const double last = axis.high + step * 1e-9;
-  for (double i = std::ceil(axis.low / step - 1e-9); i * step <= last; ++i)
-    axis.ticks.push_back(i * step + 0.0);  // never -0
+  axis.ticks = multiples(axis, step);
+  while (axis.ticks.size() > static_cast<std::size_t>(most)) {
+    step = round_step(step * 1.5);
+    axis.ticks = multiples(axis, step);
+  }
   axis.decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
   const bool large = std::max(std::abs(axis.low), std::abs(axis.high)) >= 1e9;
   if (axis.decimals > kMostDecimals || large) axis.decimals = -1;

@@ -83,7 +83,7 @@ std::string cell_text(const Cell& cell, bool letters, bool color) {
 std::string fitted(const std::string& name, int width) {
   std::u32string text = decode_utf8(name, "a name");
   std::u32string safe;
-  for (const char32_t c : text) safe += visible(c);
+  for (const char32_t c : text) safe += c == U' ' ? U" " : visible(c);
   while (display_width(safe) > width) safe.erase(0, 1);
   return encode_utf8(safe);
 }
@@ -98,7 +98,7 @@ std::string legend(const Chart& chart, bool letters, const PlotStyle& style) {
 }
 
 /// The scale below: each tick's text centred under it, left out where it would touch the one before.
-std::string x_scale(const Axis& axis, int margin, int columns, const std::string& label) {
+std::string x_scale(const Axis& axis, int margin, int columns) {
   std::string line(static_cast<std::size_t>(margin + columns), ' ');
   int free_from = margin;
   for (const double tick : axis.ticks) {
@@ -111,8 +111,6 @@ std::string x_scale(const Axis& axis, int margin, int columns, const std::string
     line.replace(static_cast<std::size_t>(begin), text.size(), text);
     free_from = begin + length + 2;
   }
-  const int room = margin + columns - free_from;
-  if (room >= static_cast<int>(label.size())) line.replace(line.size() - label.size(), label.size(), label);
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
@@ -129,7 +127,7 @@ std::vector<std::string> y_labels(const Axis& axis, int rows) {
 }  // namespace
 
 std::string line_plot(const Chart& chart, const PlotStyle& style) {
-  const Axis y = y_axis(chart, std::max(2, style.height / 3));
+  const Axis y = y_axis(chart, std::max(2, style.height / 2));
   const auto labels = y_labels(y, style.height);
   std::size_t margin = 0;
   for (const std::string& label : labels) margin = std::max(margin, label.size());
@@ -141,7 +139,8 @@ std::string line_plot(const Chart& chart, const PlotStyle& style) {
   for (int i = 0; i < static_cast<int>(chart.series.size()); ++i) {
     draw(chart.series[static_cast<std::size_t>(i)], i, x, y, canvas);
   }
-  std::string text = chart.title + (chart.y_label.empty() ? "" : ", " + chart.y_label) + "\n";
+  std::string text =
+      fmt::format("{}{}, by {}\n", chart.title, chart.y_label.empty() ? "" : ", " + chart.y_label, chart.x_label);
   for (int row = 0; row < style.height; ++row) {
     const std::string& label = labels[static_cast<std::size_t>(row)];
     std::string line = fmt::format("{:>{}} {}", label, margin, label.empty() ? "│" : "┤");
@@ -150,7 +149,7 @@ std::string line_plot(const Chart& chart, const PlotStyle& style) {
   }
   text += std::string(margin + 1, ' ') + "└";
   for (int column = 0; column < columns; ++column) text += "─";
-  text += "\n" + x_scale(x, static_cast<int>(margin) + 2, columns, chart.x_label);
+  text += "\n" + x_scale(x, static_cast<int>(margin) + 2, columns);
   return text + (chart.series.size() > 1 ? legend(chart, letters, style) : "");
 }
 

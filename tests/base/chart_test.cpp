@@ -60,7 +60,7 @@ TEST(Axis, OneValueGetsARangeAroundIt) {
 TEST(LinePlot, ARisingLineGoesFromCornerToCorner) {
   const auto lines = lines_of(line_plot(chart_from(0, 10), {40, 10, false}));
   ASSERT_EQ(lines.size(), 13U);
-  EXPECT_EQ(lines[0], "loss, nats");
+  EXPECT_EQ(lines[0], "loss, nats, by step");
   // From the lowest row upwards what is drawn lies ever further to the right.
   std::size_t before = 0;
   for (std::size_t row = 10; row >= 1; --row) {

@@ -10,7 +10,7 @@ ProgressState some_state() {
   state.step = 1200;
   state.total_steps = 2000;
   state.loss = 1.84321;
-  state.validation = 1.90125;
+  state.validation = 1.90121;
   state.learning_rate = 1e-3;
   state.gradient_norm = 0.524;
   state.chars_per_second = 28310;
