@@ -43,6 +43,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "run.threads",
                                    "run.pin",
                                    "run.stop_signals",
+                                   "run.tensorboard",
                                    "sample."};
 
 bool may_change(const std::string& key) {

@@ -110,6 +110,7 @@ void RunConfig::describe(KeyList& keys) {
   keys.add(
       "stop_signals", stop_signals,
       "Signals at which a run saves and stops: names separated by commas, of INT, TERM, HUP, QUIT, USR1, USR2, XCPU.");
+  keys.add("tensorboard", tensorboard, "Whether to write event files for TensorBoard while training.");
 }
 
 void SampleConfig::describe(KeyList& keys) {

@@ -41,7 +41,7 @@ class TrainingRun {
         config_(trainer.config().train),
         paths_(paths),
         events_(events),
-        metrics_(paths.metrics(), trainer.steps_done()) {
+        metrics_(paths.metrics(), trainer.steps_done(), events.record) {
     result_.progress = progress;
   }
 

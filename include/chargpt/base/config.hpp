@@ -151,6 +151,7 @@ struct RunConfig {
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
   bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);
 };
