@@ -140,7 +140,9 @@ std::string text_of(const Json& report) {
 
 int run_inspect(const Arguments& arguments) {
   const Json report = inspect_path(arguments.path);
-  const std::string json = report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json document = {{"v", 1}};
+  document.update(report);
+  const std::string json = document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   write_output(arguments.json ? json : text_of(report));
   if (report["sound"].get<bool>()) return 0;
   throw Error(ExitCode::unusable_model, report["problem"].get<std::string>());
