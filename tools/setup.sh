@@ -6,6 +6,7 @@ readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev
   nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev)
 readonly test_packages=(libgtest-dev libbenchmark-dev valgrind)
 readonly lint_packages=(clang-format clang-tidy)
+readonly fuzz_packages=(clang libclang-rt-dev)
 
 missing_packages() {
   local states name

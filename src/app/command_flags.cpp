@@ -1,6 +1,7 @@
 #include "chargpt/app/command_flags.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -35,7 +36,9 @@ void add_key_flag(CLI::App& command, Arguments& arguments, const ConfigKey& key,
         flag, [set] { set("true"); }, fmt::format("{} [{}]", key.help, key.name));
     return;
   }
-  command.add_option_function<std::string>(flag, set, fmt::format("{} [{}]", key.help, key.name))->type_name("VALUE");
+  const bool choice = std::holds_alternative<Choice>(key.value);
+  command.add_option_function<std::string>(flag, set, fmt::format("{} [{}]", key.help, key.name))
+      ->type_name(choice ? fmt::format("{}", fmt::join(std::get<Choice>(key.value).names, "|")) : "VALUE");
 }
 
 void add_key_flag(CLI::App& command, Arguments& arguments, const std::string& key, const std::string& flag) {
@@ -174,6 +177,11 @@ void add_bench(CLI::App& command, Arguments& arguments) {
       ->type_name("PART");
   command.add_option("--vocabulary", arguments.vocabulary, "Symbols of the random text; default 65")
       ->check(CLI::Range(2, 10000));
+}
+
+void add_completions(CLI::App& command, Arguments& arguments) {
+  command.add_option("shell", arguments.shell, "bash, zsh or fish")->type_name("bash|zsh|fish")->required();
+  command.add_option("words", arguments.words, "Behind --: the words typed so far, for the script")->type_name("WORD");
 }
 
 void add_diff(CLI::App& command, Arguments& arguments) {

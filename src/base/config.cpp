@@ -38,6 +38,12 @@ void ModelConfig::describe(KeyList& keys) {
   keys.add("width", width, between(1, 65536), "Numbers that represent a character inside the network.");
   keys.add("context", context, between(1, 1 << 14), "Characters that the model sees at once.");
   keys.add("dropout", dropout, kFraction, "Probability of dropping a number while training; 0: no dropout.");
+  keys.add("embedding_dropout", embedding_dropout, "Whether model.dropout applies to the sum of the embeddings too.");
+  keys.add("tied_head", tied_head,
+           "Whether the head's matrix is token_emb's, as in GPT-2; goes with model.initialization gpt2.");
+  keys.add("bias", bias, "Whether Linear layers (other than key, query, value) and LayerNorms have biases.");
+  keys.add("initialization", initialization,
+           "How weights begin: PyTorch's defaults, or GPT-2's normal of 0.02, less where a residual branch ends.");
   keys.add("attention", attention,
            "How the network is computed; all ways give the same numbers, auto takes native on a CPU, else fused.");
 }

@@ -50,6 +50,16 @@ std::string_view name(AttentionPath value) {
   return {};
 }
 
+std::string_view name(Initialization value) {
+  switch (value) {
+    case Initialization::pytorch:
+      return "pytorch";
+    case Initialization::gpt2:
+      return "gpt2";
+  }
+  return {};
+}
+
 std::string_view name(EvalMode value) {
   switch (value) {
     case EvalMode::windows:

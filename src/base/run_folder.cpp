@@ -75,7 +75,7 @@ bool try_lock(const Descriptor& lock, const std::string& path) {
 [[noreturn]] void report_locked(const std::string& folder, const std::optional<Holder>& holder) {
   const std::string who =
       holder ? fmt::format("process {} on host {} since {}", holder->pid, holder->host, holder->started)
-             : "another process";
+             : "another process, which is just starting";
   throw Error(ExitCode::locked, fmt::format("{} is in use: {}; wait for it, or give another --out", folder, who));
 }
 
@@ -174,6 +174,7 @@ RunLock::RunLock(const std::string& run_folder) : descriptor_(-1) {
   truncate_to(lock, 0, path);
   write_all(lock.get(), describe_this_process(), path);
   descriptor_ = lock.release();
+  remove_leftovers(run_folder, {".tmp-config.json-"});
 }
 
 RunLock::RunLock(RunLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -159,7 +159,7 @@ int train_command(const Request& request) {
   const ChosenDevice device = choose_device(config.run.device);
   const Corpus corpus = load_data(request, paths);
   Trainer trainer(config, corpus, device.device);
-  std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
+  std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);

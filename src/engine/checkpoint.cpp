@@ -70,8 +70,8 @@ void require_same_model(const ModelFile& file, Trainer& trainer) {
                                                 file.path(), file.tokenizer().size(), tokenizer.size()));
   }
   const auto sizes = [](const ModelConfig& model) {
-    return fmt::format("{} layers, {} heads, width {}, context {}", model.layers, model.heads, model.width,
-                       model.context);
+    return fmt::format("{} layers, {} heads, width {}, context {}, tied_head {}, bias {}", model.layers, model.heads,
+                       model.width, model.context, model.tied_head, model.bias);
   };
   const std::string stored = sizes(file.config()), wanted = sizes(trainer.config().model);
   if (stored == wanted) return;

@@ -119,6 +119,11 @@ DropoutMask DropoutState::mask(std::int64_t layer, DropoutPlace place) const {
           static_cast<std::uint32_t>(3 * layer) + static_cast<std::uint32_t>(place)};
 }
 
+DropoutMask DropoutState::embedding_mask() const {
+  constexpr std::uint32_t kSite = (1U << 24U) - 1;
+  return {p, seed, static_cast<std::uint32_t>(step), kSite};
+}
+
 HWY_EXPORT(keep_bits);
 HWY_EXPORT(dropout_row_float);
 HWY_EXPORT(dropout_row_double);

@@ -49,6 +49,26 @@ const std::vector<Variant> kVariants = {
        c.model.dropout = 0.6;
        c.model.attention = AttentionPath::heads;
      }},
+    {"tied head", [](Config& c) { c.model.tied_head = true; }},
+    {"no biases, all decay",
+     [](Config& c) {
+       c.model.bias = false;
+       c.optimizer.decay = DecayScope::all;
+     }},
+    {"all switches of the model, fused, two passes a step",
+     [](Config& c) {
+       c.model.embedding_dropout = true;
+       c.model.tied_head = true;
+       c.model.bias = false;
+       c.model.initialization = Initialization::gpt2;
+       c.model.attention = AttentionPath::fused;
+       c.train.micro_batch = c.train.batch / 2;
+     }},
+    {"embedding dropout and GPT-2's initial weights",
+     [](Config& c) {
+       c.model.embedding_dropout = true;
+       c.model.initialization = Initialization::gpt2;
+     }},
 };
 
 class Resume : public TrainingRunTest {};

@@ -40,6 +40,8 @@ struct Arguments {
   std::optional<double> seconds;
   std::string bench_part;  ///< bench: "training", "sampling" or empty
   std::optional<std::int64_t> vocabulary;
+  std::string shell;               ///< completions: whose script
+  std::vector<std::string> words;  ///< completions: what to complete
 };
 
 /// One command: how it is named, explained, parsed and run.
@@ -50,6 +52,7 @@ int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
+int run_completions(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);

@@ -29,6 +29,13 @@ std::string_view name(WindowOrder value);
 enum class AttentionPath { automatic, heads, fused, native };
 std::string_view name(AttentionPath value);
 
+/// How weights are drawn before the first step, by LibTorch's generator. `pytorch`: the defaults of PyTorch's modules;
+/// `gpt2`: normal of deviation 0.02 for embeddings and Linear weights, divided by sqrt(2 layers) for those that end a
+/// residual branch (mha.proj, ff.ln2), biases 0 (Radford et al., "Language models are unsupervised multitask learners",
+/// 2019, section 2.3). LayerNorms begin as 1 and 0 in both.
+enum class Initialization { pytorch, gpt2 };
+std::string_view name(Initialization value);
+
 /// In which windows a text is scored. `windows`: windows side by side, or those of a training with that stride;
 /// `sliding`: every character once, from a window moved by a stride; `random`: a random part of all training windows.
 enum class EvalMode { windows, sliding, random };
@@ -75,6 +82,10 @@ struct ModelConfig {
   std::int64_t width = 128;
   std::int64_t context = 64;
   double dropout = 0.0;
+  bool embedding_dropout = false;  ///< dropout of the sum of both embeddings too
+  bool tied_head = false;          ///< the head's matrix is token_emb.weight; lm has a bias at most
+  bool bias = true;                ///< of the Linear layers (but key, query and value) and of the LayerNorms
+  Initialization initialization = Initialization::pytorch;
   AttentionPath attention = AttentionPath::automatic;
 
   std::int64_t head_size() const { return width / heads; }

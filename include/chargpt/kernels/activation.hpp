@@ -23,7 +23,7 @@ struct KeepBits {
 /// x += dropout(y); all (rows x columns).
 void add_dropped(const float* y, std::size_t rows, std::size_t columns, const KeepBits& keep, float* x);
 
-/// y = dropout(x); all (rows x columns).
+/// y = dropout(x); all (rows x columns). x == y is allowed.
 void copy_dropped(const float* x, std::size_t rows, std::size_t columns, const KeepBits& keep, float* y);
 
 }  // namespace chargpt

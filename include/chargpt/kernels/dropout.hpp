@@ -25,7 +25,8 @@ struct DropoutMask {
   float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold())); }
 };
 
-/// Where in a block dropout is applied. The site number of a mask is 3 * layer + place.
+/// Where in a block dropout is applied. The site number of a mask is 3 * layer + place; of the embeddings' mask it is
+/// 2^24 - 1, which no block has.
 enum class DropoutPlace : std::uint32_t { attention_weights = 0, projection = 1, feed_forward = 2 };
 
 /// What a training pass needs to draw its masks. Off (p = 0) outside training.
@@ -39,6 +40,7 @@ struct DropoutState {
   std::int64_t first_window = 0;  ///< position in the whole batch of the pass's first window
 
   DropoutMask mask(std::int64_t layer, DropoutPlace place) const;
+  DropoutMask embedding_mask() const;  ///< of the sum of the embeddings, with model.embedding_dropout
 };
 
 /// 32-bit words that hold a row of mask bits: two for every 64 columns begun.

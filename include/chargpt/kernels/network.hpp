@@ -60,6 +60,7 @@ class Network {
   void reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout);
   void normalise(std::size_t norm, Activations& a, float* y) const;
   void draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const;
+  void embed(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a) const;
   void forward_block(std::size_t layer, Activations& a, Scratch& scratch) const;
   void forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
                Scratch& scratch) const;
@@ -69,6 +70,8 @@ class Network {
   void backward(Activations& a, Scratch& scratch) const;
   void add_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count, float* gradients);
   void add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count, float* gradients) const;
+  void add_token_gradients(const std::int32_t* ids, const Activations& a, std::int64_t first, std::int64_t last,
+                           float* gradients) const;
 
   ModelConfig config_;
   std::int64_t vocabulary_;
