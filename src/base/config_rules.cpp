@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/device_name.hpp"
 #include "chargpt/base/signal_list.hpp"
+#include "chargpt/base/unknown_prompt.hpp"
 
 namespace chargpt {
 namespace {
@@ -106,6 +108,14 @@ void check_optimizer(const Config& config) {
 
 }  // namespace
 
+void check_rules(const SampleConfig& sample) {
+  parse_unknown_prompt(sample.unknown);
+  const auto& stop = sample.stop;
+  if (std::find(stop.begin(), stop.end(), "") != stop.end()) {
+    refuse("sample.stop holds an empty text, at which every sample would end at once: leave it out");
+  }
+}
+
 void check_rules(const Config& config) {
   parse_device_name(config.run.device);
   parse_signal_list(config.run.stop_signals);
@@ -115,6 +125,7 @@ void check_rules(const Config& config) {
   check_mask_rows(config);
   check_precision(config);
   check_optimizer(config);
+  check_rules(config.sample);
 }
 
 }  // namespace chargpt

@@ -138,10 +138,13 @@ void measure_training(Trainer& trainer, torch::Device device, double seconds, co
 void measure_sampling(Trainer& trainer, double seconds, const std::function<bool()>& stopped, Json& result) {
   const SampleConfig& settings = trainer.config().sample;
   std::vector<StreamStart> starts;
-  for (std::int64_t i = 0; i < settings.samples; ++i) starts.push_back({{0}, static_cast<std::uint64_t>(i)});
+  for (std::int64_t i = 0; i < settings.samples; ++i) {
+    starts.push_back({{0}, settings});
+    starts.back().settings.seed = i;
+  }
   const NextLogits next = model_logits(trainer.passes());
   const double time = median(call_times(seconds, [&] {
-    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, starts, settings,
+    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, starts,
              [&](std::size_t, std::int32_t) { return !stopped(); });
   }));
   result["sampling_chars_per_second"] = static_cast<double>(settings.samples * settings.length) / time;
@@ -182,7 +185,9 @@ int bench_command(const Request& request) {
   if (request.bench_part != BenchPart::sampling) measure_training(trainer, device, seconds, stopped, result);
   if (request.bench_part != BenchPart::training) measure_sampling(trainer, seconds, stopped, result);
   if (stopped()) return 128 + request.stop_signal->load();
-  write_output(request.json ? to_json_line(result) + "\n" : table(result));
+  Json document = {{"v", 1}};
+  document.update(result);
+  write_output(request.json ? to_json_line(document) + "\n" : table(result));
   return 0;
 }
 

@@ -158,11 +158,22 @@ struct RunConfig {
 
 struct SampleConfig {
   std::string prompt;
+  std::string unknown = "error";  ///< see parse_unknown_prompt()
   std::int64_t length = 500;
+  bool until_end_mark = false;    ///< `length` does not count
+  std::vector<std::string> stop;  ///< none of them empty
   std::int64_t samples = 1;
+  std::string ban;
+  std::string allow;  ///< empty: every character
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  std::int64_t penalty_window = 64;  ///< characters
   double temperature = 1.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
+  double typical = 1.0;
   std::int64_t seed = 1;
   bool exact = false;  ///< a full window loses its first id only, not its first half
 
@@ -186,5 +197,6 @@ KeyList describe(Config& config);
 /// Rules between keys (each key's own range is checked where it is set). Throws Error(usage) naming both keys with
 /// their values and what to change.
 void check_rules(const Config& config);
+void check_rules(const SampleConfig& sample);
 
 }  // namespace chargpt
