@@ -43,8 +43,8 @@ void expect_names(const std::vector<std::string_view>& expected) {
 }
 
 TEST(Config, EveryEnumHasItsNamesInOrder) {
-  expect_names<DataFormat>({"auto", "text", "jsonl"});
-  expect_names<SplitMethod>({"auto", "contiguous", "document"});
+  expect_names<DataFormat>({"auto", "text", "lines", "jsonl", "bytes"});
+  expect_names<SplitMethod>({"auto", "contiguous", "document", "hashed"});
   expect_names<WindowOrder>({"random", "shuffled"});
   expect_names<AttentionPath>({"auto", "heads", "fused", "native"});
   expect_names<Precision>({"fp32", "bf16"});

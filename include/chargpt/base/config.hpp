@@ -72,9 +72,9 @@ std::string_view name(NonFinitePolicy value);
 // adding those two lines; parsing, --set, the environment, messages, schema, README table and checkpoints follow.
 
 struct DataConfig {
-  std::string path;
-  std::string val_path;
-  std::string test_path;
+  std::string path{};
+  std::string val_path{};
+  std::string test_path{};
   DataFormat format = DataFormat::automatic;
   std::string field = "text";
   std::string encoding = "UTF-8";  ///< as iconv names it
@@ -83,7 +83,7 @@ struct DataConfig {
   double test_fraction = 0.0;
   SplitMethod split = SplitMethod::automatic;
   std::int64_t split_seed = 1;
-  std::string vocabulary;           ///< a file that gives the vocabulary; empty: made from the data
+  std::string vocabulary{};         ///< a file that gives the vocabulary; empty: made from the data
   std::int64_t min_count = 1;       ///< rarer characters become the unknown mark
   std::int64_t max_vocabulary = 0;  ///< most characters kept, the frequent ones; 0: all
   WindowOrder windows = WindowOrder::random;
