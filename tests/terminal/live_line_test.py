@@ -139,7 +139,7 @@ class Terminal(unittest.TestCase):
         for refusal, more in (({"NO_COLOR": "1"}, ()), ({"TERM": "dumb"}, ()), ({}, ("--no-color",)),
                               ({"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, ())):
             with self.subTest(refusal, more=more):
-                code, output = self.in_terminal("--overwrite", *more, environment=refusal)
+                code, output = self.in_terminal("--overwrite", "--set", "train.steps=300", *more, environment=refusal)
                 self.assertEqual(code, 0, output)
                 self.assertNotIn(ESCAPE, output)
                 self.assertNotIn("\r", output.replace("\r\n", ""))
