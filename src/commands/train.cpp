@@ -126,7 +126,7 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
 
 Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  Json json;
+  Json json = {{"v", 1}};
   json["run"] = paths.root;
   json["step"] = result.step;
   json["finished"] = result.finished;

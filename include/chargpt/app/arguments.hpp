@@ -25,6 +25,8 @@ struct Arguments {
   std::string path;  ///< inspect: of a run, checkpoint or model file
   std::optional<std::string> prompt;
   std::string prompt_file;
+  std::string prompts;  ///< sample: a JSONL file of prompts
+  bool interactive = false;
   std::string engine;  ///< sample: "native", "torch" or empty
   std::string data, split;
   std::string per_char, by, compare;
