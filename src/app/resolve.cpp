@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/terminal.hpp"
 
 namespace chargpt {
 namespace {
@@ -24,14 +24,6 @@ std::vector<std::pair<std::string, std::string>> environment() {
     if (equals != std::string::npos) variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;
-}
-
-/// The live line is for terminals whose user wants escape codes (https://no-color.org).
-bool wants_live_line(const Arguments& arguments) {
-  const char* terminal = std::getenv("TERM");
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool dumb = terminal == nullptr || std::string(terminal) == "dumb";
-  return isatty(STDERR_FILENO) == 1 && !dumb && !arguments.no_color && (no_color == nullptr || *no_color == '\0');
 }
 
 std::string newest_run() {
@@ -83,7 +75,7 @@ Request make_request(Command command, const Arguments& arguments, const Config& 
   request.config = config;
   request.json = arguments.json;
   request.verbosity = arguments.quiet ? -1 : arguments.verbose ? 1 : 0;
-  request.color = wants_live_line(arguments);
+  request.color = wants_live_line(STDERR_FILENO, arguments.no_color);
   return request;
 }
 

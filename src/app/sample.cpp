@@ -129,7 +129,7 @@ int sample_natively(const Request& request, int threads) {
   if (!file.verified()) warn(fmt::format("{} carries no checksum: it could not be verified", file.path()));
   AlignedVector<float> weights(static_cast<std::size_t>(file.layout().size()));
   file.copy_values(weights);
-  ThreadPool pool(threads);
+  ThreadPool pool(threads, request.config.run.pin);
   Decoder decoder(file.config(), file.tokenizer().size(), weights.data(), pool);
   const NextLogits next = [&](auto windows, auto logits) { decoder.logits(windows, logits); };
   const auto together =

@@ -17,7 +17,11 @@ std::atomic<int>& stop_signal() {
 /// Only an impatient user's Ctrl-C ends a save: batch systems send their signals more than once.
 void on_signal(int number) {
   const bool stopping = stop_signal().load() != 0;
-  if (stopping && number == SIGINT) _exit(128 + number);
+  if (stopping && number == SIGINT) {
+    // A live line may stand there, and nobody will take it away.
+    [[maybe_unused]] const ssize_t written = isatty(STDERR_FILENO) == 1 ? write(STDERR_FILENO, "\n", 1) : 0;
+    _exit(128 + number);
+  }
   if (!stopping) stop_signal().store(number);
 }
 

@@ -101,10 +101,16 @@ void ScheduleConfig::describe(KeyList& keys) {
 void RunConfig::describe(KeyList& keys) {
   keys.add("seed", seed, at_least(0), "Seed of the initial weights, the data order and dropout.");
   keys.add("device", device, "Where to compute: auto, cpu, cuda or cuda:N.");
+  keys.add("precision", precision,
+           "Numbers of the matrix products: 32-bit floats, or bf16 operands with 32-bit sums where the CPU has them.");
   keys.add("threads", threads, between(0, 4096), "CPU threads; 0: as many as the process may use.");
+  keys.add(
+      "pin", pin,
+      "Whether each thread is bound to a core of its own; two runs that pin and may use the same cores meet there.");
   keys.add(
       "stop_signals", stop_signals,
       "Signals at which a run saves and stops: names separated by commas, of INT, TERM, HUP, QUIT, USR1, USR2, XCPU.");
+  keys.add("tensorboard", tensorboard, "Whether to write event files for TensorBoard while training.");
 }
 
 void SampleConfig::describe(KeyList& keys) {

@@ -15,6 +15,7 @@
 #include "chargpt/engine/model_logits.hpp"
 #include "chargpt/engine/trainer.hpp"
 #include "chargpt/kernels/fma_peak.hpp"
+#include "chargpt/kernels/instruction_set.hpp"
 
 namespace chargpt {
 namespace {
@@ -125,11 +126,12 @@ void measure_training(Trainer& trainer, torch::Device device, double seconds, co
   result["training_gflops"] = speed / 1e9;
   const double products = product_speed(config, vocabulary, device, seconds);
   result["matrix_product_gflops"] = products / 1e9;
-  result["share_of_matrix_products"] = speed / products;
+  const bool fp32 = config.run.precision == Precision::fp32;  // with bf16 products, both ceilings are another kind's
+  result[fp32 ? "share_of_matrix_products" : "ratio_to_fp32_matrix_products"] = speed / products;
   if (!device.is_cpu()) return;
   const double peak = fma_peak(at::get_num_threads(), seconds / 5);
   result["fma_peak_gflops"] = peak / 1e9;
-  result["share_of_fma_peak"] = speed / peak;
+  result[fp32 ? "share_of_fma_peak" : "ratio_to_fp32_fma_peak"] = speed / peak;
 }
 
 /// All streams together, each of the config's length, from one character on.
@@ -176,7 +178,8 @@ int bench_command(const Request& request) {
   Json result;
   result["device"] = device.str();
   result["threads"] = threads;
-  result["instruction_set"] = at::get_cpu_capability();
+  result["precision"] = name(config.run.precision);
+  result["instruction_set"] = kernel_instruction_set(config.run.precision);
   result["libtorch"] = TORCH_VERSION;
   result["parameters"] = trainer.model()->flat().size();
   if (request.bench_part != BenchPart::sampling) measure_training(trainer, device, seconds, stopped, result);

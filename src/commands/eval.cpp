@@ -55,7 +55,7 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
                     subject.text.source, subject.loaded.model->config().context + 1, name(request.config.eval.mode)));
   }
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
-  Passes passes(subject.loaded.model);
+  Passes passes(subject.loaded.model, request.config.run);
   return evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped,
                   each);
 }

@@ -41,7 +41,7 @@ class TrainingRun {
         config_(trainer.config().train),
         paths_(paths),
         events_(events),
-        metrics_(paths.metrics(), trainer.steps_done()) {
+        metrics_(paths.metrics(), trainer.steps_done(), events.record) {
     result_.progress = progress;
     if (config_.sample_every.count > 0) sample_start();  // what is wrong is said now, not hours later
   }

@@ -42,6 +42,8 @@ struct Arguments {
   std::optional<std::int64_t> vocabulary;
   std::string shell;               ///< completions: whose script
   std::vector<std::string> words;  ///< completions: what to complete
+
+  std::string csv, tensorboard;  ///< metrics export: where to
 };
 
 /// One command: how it is named, explained, parsed and run.
@@ -53,6 +55,9 @@ int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
+int run_metrics_plot(const Arguments& arguments);
+int run_metrics_export(const Arguments& arguments);
+int run_metrics_report(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);

@@ -46,6 +46,11 @@ std::string_view name(EvalMode value);
 enum class UnknownRule { error, skip, charge };
 std::string_view name(UnknownRule value);
 
+/// Of what numbers the matrix products are. `bf16`: operands rounded to bfloat16 (8 bits of significand), with sums and
+/// all else in 32-bit floats, on the native path and where the processor has instructions for it.
+enum class Precision { fp32, bf16 };
+std::string_view name(Precision value);
+
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
 
@@ -142,8 +147,11 @@ struct ScheduleConfig {
 struct RunConfig {
   std::int64_t seed = 1;
   std::string device = "auto";
+  Precision precision = Precision::fp32;
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
+  bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);
 };
