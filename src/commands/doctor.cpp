@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

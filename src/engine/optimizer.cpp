@@ -1,6 +1,7 @@
 #include "chargpt/engine/optimizer.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>

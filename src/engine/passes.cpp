@@ -2,7 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "chargpt/base/error.hpp"
 

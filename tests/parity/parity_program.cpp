@@ -1,7 +1,8 @@
 // Answers the parity tests (tests/parity/*.py): reads one JSON request a line from stdin, does with chargpt's own code
 // what its "op" says, writes tensors to the file "out" (safetensors), and answers with one JSON line on stdout.
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <fstream>
 #include <iostream>
