@@ -19,13 +19,13 @@ class Pass(unittest.TestCase):
         cls.program = cls.enterClassContext(ParityProgram())
         cls.paths = cls.program.ask("paths")["paths"]
 
-    def compare(self, sizes, windows, length, dropout=0.0):
+    def compare(self, sizes, windows, length, dropout=0.0, label_smoothing=0.0):
         """Every path against the reference, in each precision that it has."""
         weights = some_weights(sizes)
         ids = some_ids(sizes, windows, length)
         masks = self.program.masks(sizes, dropout, windows, length, **PLACE) if dropout else None
-        wanted = reference_pass(sizes, weights, ids, masks)
-        request = {"vocabulary": sizes.vocabulary, "weights": self.program.file("weights.safetensors", weights),
+        wanted = reference_pass(sizes, weights, ids, masks, label_smoothing)
+        request = {"label_smoothing": label_smoothing,"vocabulary": sizes.vocabulary, "weights": self.program.file("weights.safetensors", weights),
                    "ids": ids.tolist(), **PLACE}
         for path in self.paths:
             for precision, most in (("double", EXACT), ("float", SINGLE)):
@@ -48,6 +48,10 @@ class Pass(unittest.TestCase):
         self.compare(SMALL, windows=3, length=SMALL.context, dropout=DROPOUT)
         self.compare(SMALL, windows=2, length=37, dropout=DROPOUT)
         self.compare(LECTURE, windows=2, length=LECTURE.context, dropout=DROPOUT)
+
+    def test_with_label_smoothing_it_is_too(self):
+        self.compare(SMALL, windows=3, length=SMALL.context, label_smoothing=0.1)
+        self.compare(SMALL, windows=3, length=37, dropout=DROPOUT, label_smoothing=0.5)
 
     def test_every_place_of_dropout_counts(self):
         """The comparison above would notice a place, or a layer, whose masks are not applied."""

@@ -45,8 +45,8 @@ class RunLock {
 /// Appends one JSON object a line to metrics.jsonl. Every record gets "v": 1 first.
 class MetricsLog {
  public:
-  /// Continues an existing file: records with "step" above `last_step` and a torn last line are dropped. Errors:
-  /// cannot_create, io.
+  /// Continues an existing file: records with "step" above `last_step`, the one of an "end" and a torn last line are
+  /// dropped. Errors: cannot_create, io.
   MetricsLog(std::string path, std::int64_t last_step);
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
