@@ -21,6 +21,7 @@ verb_build() {
 verb_test() {
   setup_for_tests
   setup_reference
+  ((!all)) || setup_packages "${root_test_packages[@]}"
   build_preset dev
   local leave_out='^(root|soak)$'
   ((!all)) || leave_out='^soak$'
@@ -46,14 +47,26 @@ verb_bench() {
   build/dev/bin/chargpt bench --config configs/nanogpt-cpu.json
 }
 
+# Every reader of untrusted bytes by libFuzzer, 100,000 inputs each. What crashes one stays in build/fuzz.
+fuzz() {
+  setup_packages "${fuzz_packages[@]}"
+  build_preset fuzz
+  local program reader found log
+  for program in build/fuzz/bin/*_fuzz; do
+    reader=$(basename "$program" _fuzz)
+    found=build/fuzz/found/$reader log=build/fuzz/$reader.log
+    mkdir -p "$found"
+    "$program" -runs=100000 -seed=1 -max_len=65536 -artifact_prefix=build/fuzz/ "$found" "tests/fuzz/corpus/$reader" \
+      >"$log" 2>&1 || { tail -n 50 "$log" && die 1 "$reader: a crash, see above and $log; its input belongs into tests/fuzz/corpus/$reader"; }
+    say "Fuzzed: $reader, $(grep -c . <(ls "$found")) inputs kept that reach something new; $(tail -n 1 "$log")"
+  done
+}
+
 verb_soak() {
   setup_for_tests
   build_preset dev
-  if ctest --preset dev --show-only --label-regex '^soak$' | grep -q '^Total Tests: 0$'; then
-    say "There are no soak tests yet."
-    return
-  fi
   ctest --preset dev --label-regex '^soak$'
+  fuzz
 }
 
 verb_clean() {

@@ -8,6 +8,7 @@
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/command_flags.hpp"
+#include "chargpt/app/completions.hpp"
 #include "chargpt/base/nearest.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/version.hpp"
@@ -34,6 +35,14 @@ constexpr std::array kCommands = {
                run_bench},
     CommandRow{"", "explain", "What happens inside a model, on a text of yours", add_explain, run_explain},
     CommandRow{"", "doctor", "What this machine and build can do, and why not", add_doctor, run_doctor},
+    CommandRow{"", "metrics", "Look at the course of runs", nullptr, nullptr},
+    CommandRow{"metrics", "plot", "Loss, validation and learning rate in the terminal, or as SVG", add_metrics_plot,
+               run_metrics_plot},
+    CommandRow{"metrics", "export", "A run's metrics as CSV or for TensorBoard", add_metrics_export,
+               run_metrics_export},
+    CommandRow{"metrics", "report", "One HTML page about one run or many", add_metrics_report, run_metrics_report},
+    CommandRow{"", "completions", "A script that completes commands, flags and keys in your shell", add_completions,
+               run_completions},
     CommandRow{"", "config", "Look at configs and check them", nullptr, nullptr},
     CommandRow{"config", "show", "Every key with its value and where it came from", add_common, run_config_show},
     CommandRow{"config", "check", "Check a config without running it", add_common, run_config_check},
@@ -111,6 +120,10 @@ struct Program {
 };
 
 }  // namespace
+
+std::vector<std::string> complete_command_line(const std::vector<std::string>& words) {
+  return completions(Program().app, words);
+}
 
 int run_command_line(int argc, const char* const* argv) {
   Program program;

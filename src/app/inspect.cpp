@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "chargpt/app/arguments.hpp"
@@ -15,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Json new_report(const char* kind, const std::string& path) {
-  return {{"kind", kind},
+  return {{"v", 1},
+          {"kind", kind},
           {"path", path},
           {"sound", true},
           {"problem", nullptr},
@@ -78,11 +81,27 @@ void look_at_average(const std::string& checkpoint, const Manifest& manifest, Js
   file.copy_values(values);
 }
 
-Json inspect_model(const std::string& path) {
+/// Tensors that another program saved: what `train --init` starts from.
+void look_at_tensors(const SafetensorsFile& file, Json& report) {
+  std::int64_t numbers = 0;
+  report["tensors"] = Json::object();
+  for (const TensorEntry& tensor : file.tensors()) {
+    report["tensors"][tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}};
+    numbers += std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  report["parameters"] = numbers;
+  report["verified"] = file.verified();
+  for (const TensorEntry& tensor : file.tensors()) require_finite(file, tensor);
+}
+
+Json inspect_file(const std::string& path) {
   Json report = new_report("model", path);
   judge(report, [&] {
-    look_at_model(path, report);
+    const SafetensorsFile file(path);
     report["bytes"] = fs::file_size(path);
+    if (file.metadata().contains("config")) return look_at_model(path, report);
+    report["kind"] = "state_dict";
+    look_at_tensors(file, report);
   });
   return report;
 }
@@ -130,7 +149,7 @@ Json inspect_run(const std::string& folder) {
 /// A folder that lacks its most important file is still told from one that never was ours.
 Json inspect_path(const std::string& path) {
   if (!fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("{}: no such file or folder", path));
-  if (!fs::is_directory(path)) return inspect_model(path);
+  if (!fs::is_directory(path)) return inspect_file(path);
   const auto holds = [&](const std::string& name) { return fs::exists(path + "/" + name); };
   if (holds("manifest.json") || holds(kModelFileName)) return inspect_checkpoint(path);
   if (holds("config.json") || holds("checkpoints")) return inspect_run(path);
@@ -141,7 +160,7 @@ Json inspect_path(const std::string& path) {
 std::string text_of(const Json& report) {
   std::string text;
   for (const auto& [key, value] : report.items()) {
-    if (value.is_null()) continue;
+    if (value.is_null() || key == "v") continue;  // the version is for scripts
     const std::string shown_value = value.is_string() ? value.get<std::string>() : value.dump();
     text += fmt::format("{:<18}{}\n", key, shown_value);
   }

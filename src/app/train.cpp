@@ -44,8 +44,11 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.clip",
                                    "run.device",
                                    "run.tf32",
+                                   "run.precision",
                                    "run.threads",
+                                   "run.pin",
                                    "run.stop_signals",
+                                   "run.tensorboard",
                                    "sample."};
 
 bool may_change(const std::string& key) {
@@ -111,20 +114,20 @@ void require_no_run(const std::string& folder) {
                                            folder, folder));
 }
 
-/// What is read is never written: no data file may be one that the run writes, or lie among its checkpoints.
-void require_data_apart(const Config& config, const RunPaths& paths) {
+/// What is read is never written: no input may be a file that the run writes, or lie among its checkpoints.
+void require_inputs_apart(const Config& config, const std::string& init, const RunPaths& paths) {
   std::error_code ignored;  // what is not there yet is no data file
   const std::string checkpoints = fs::weakly_canonical(paths.checkpoints(), ignored).string() + "/";
-  for (const std::string& data : {config.data.path, config.data.val_path, config.data.test_path}) {
-    if (data.empty()) continue;
-    bool written = fs::weakly_canonical(data, ignored).string().starts_with(checkpoints);
+  for (const std::string& input : {config.data.path, config.data.val_path, config.data.test_path, init}) {
+    if (input.empty()) continue;
+    bool written = fs::weakly_canonical(input, ignored).string().starts_with(checkpoints);
     for (const std::string& file : {paths.config(), paths.metrics(), paths.log(), paths.lock()}) {
-      written = written || fs::equivalent(data, file, ignored);
+      written = written || fs::equivalent(input, file, ignored);
     }
     if (written) {
-      throw Error(ExitCode::usage, fmt::format("the data file {} is one that the run in {} writes: copy it elsewhere, "
+      throw Error(ExitCode::usage, fmt::format("the file {} is one that the run in {} writes: copy it elsewhere, "
                                                "or give another --out",
-                                               data, paths.root));
+                                               input, paths.root));
     }
   }
 }
@@ -151,7 +154,7 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   Request request = make_request(Command::train, arguments, loaded.config);
   if (resume) request.notes = changes(stored, loaded, folder);
   require_data_file(loaded.config);
-  require_data_apart(loaded.config, RunPaths(folder));
+  require_inputs_apart(loaded.config, arguments.init, RunPaths(folder));
   require_ours(RunPaths(folder));
   require_init_file(arguments.init);
   request.run_folder = folder;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,11 +26,6 @@ constexpr std::uint64_t kMaxManifestBytes = 4 << 20;
   throw Error(ExitCode::unusable_model, fmt::format("{}: {}", path, why));
 }
 
-/// A name of ours for a folder or file that is not, or no longer, part of the checkpoints; prune_checkpoints knows it.
-std::string hidden_name(std::string_view kind, const std::string& name) {
-  return fmt::format(".{}-{}-{}", kind, name, ::getpid());
-}
-
 std::optional<std::int64_t> number(std::string_view digits) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -44,27 +38,6 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const auto step = number(std::string_view(name).substr(kPrefix.size()));
   return step && *step >= 0 && checkpoint_name(*step) == name ? step : std::nullopt;
-}
-
-/// Whether a name is one that hidden_name or write_best gave in this process or in one that has ended.
-bool is_leftover(const std::string& name) {
-  const bool ours = name.starts_with(".tmp-step-") || name.starts_with(".old-step-") || name.starts_with(".tmp-best-");
-  const auto pid = number(std::string_view(name).substr(name.rfind('-') + 1));
-  if (!ours || !pid || *pid <= 0 || *pid > INT32_MAX) return false;
-  const auto process = static_cast<pid_t>(*pid);
-  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw Error(ExitCode::io, fmt::format("cannot list {}: {}", folder, error.message()));
-  }
-  return names;
 }
 
 void move(const std::string& from, const std::string& to) {
@@ -212,7 +185,7 @@ std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir) {
   return steps;
 }
 
-Manifest verify_checkpoint(const std::string& checkpoint_dir) {
+Manifest read_manifest(const std::string& checkpoint_dir) {
   std::error_code ignored;
   if (!fs::exists(checkpoint_dir, ignored)) {
     throw Error(ExitCode::no_input, fmt::format("there is no checkpoint {}", checkpoint_dir));
@@ -220,16 +193,25 @@ Manifest verify_checkpoint(const std::string& checkpoint_dir) {
   const std::string path = checkpoint_dir + "/" + kManifestName;
   const std::string text = read_part(path, kMaxManifestBytes);
   check_seal(text, path);
-  Manifest manifest = Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+  return Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+}
+
+Manifest verify_checkpoint(const std::string& checkpoint_dir) {
+  Manifest manifest = read_manifest(checkpoint_dir);
   for (const auto& [name, expected] : manifest.files) verify_file(checkpoint_dir + "/" + name, expected);
   return manifest;
 }
 
+void verify_checkpoint_file(const std::string& checkpoint_dir, const std::string& name) {
+  const Manifest manifest = read_manifest(checkpoint_dir);
+  const auto expected = manifest.files.find(name);
+  if (expected == manifest.files.end()) refuse(checkpoint_dir, fmt::format("its manifest names no {}", name));
+  verify_file(checkpoint_dir + "/" + name, expected->second);
+}
+
 void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best) {
   if (keep < 1) throw Error(ExitCode::usage, fmt::format("keep {} checkpoints: at least 1 is wanted", keep));
-  for (const std::string& name : names_in(checkpoints_dir)) {
-    if (is_leftover(name)) remove_tree(checkpoints_dir + "/" + name);
-  }
+  remove_leftovers(checkpoints_dir, {".tmp-step-", ".old-step-", ".tmp-best-"});
   for (const std::int64_t step : older_than_newest_sound(checkpoints_dir, keep)) {
     if (step == best) continue;
     // Renamed first, so that one that is half removed is never taken for a checkpoint.

@@ -50,6 +50,16 @@ std::string_view name(AttentionPath value) {
   return {};
 }
 
+std::string_view name(Initialization value) {
+  switch (value) {
+    case Initialization::pytorch:
+      return "pytorch";
+    case Initialization::gpt2:
+      return "gpt2";
+  }
+  return {};
+}
+
 std::string_view name(EvalMode value) {
   switch (value) {
     case EvalMode::windows:
@@ -70,6 +80,16 @@ std::string_view name(UnknownRule value) {
       return "skip";
     case UnknownRule::charge:
       return "charge";
+  }
+  return {};
+}
+
+std::string_view name(Precision value) {
+  switch (value) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::bf16:
+      return "bf16";
   }
   return {};
 }

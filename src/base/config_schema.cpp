@@ -39,6 +39,9 @@ struct ValueSchema {
   Json operator()(const std::vector<double>*) const {
     return {{"type", "array"}, {"items", number_schema("number", key.range)}};
   }
+  Json operator()(const std::vector<std::string>*) const {
+    return {{"type", Json::array({"string", "array"})}, {"items", {{"type", "string"}}}};
+  }
   Json operator()(const Interval*) const {
     return or_text(number_schema("integer", key.range), "^\\d+ (step|epoch|second|minute|hour)s?$");
   }

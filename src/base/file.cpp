@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -58,6 +61,15 @@ void sync(int descriptor, const std::string& path) {
 std::string folder_of(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+/// Whether the number at the end of a hidden name is that of this process, which writes nothing now, or of none.
+bool is_of_ended_process(std::string_view name) {
+  const std::string_view digits = name.substr(name.rfind('-') + 1);
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
+  if (error != std::errc() || end != digits.data() + digits.size() || process <= 0) return false;
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
 }
 
 std::string hex_digits(const XXH128_hash_t& hash) {
@@ -137,10 +149,33 @@ void FileWriter::close() {
   }
 }
 
+std::string hidden_name(std::string_view kind, std::string_view name) {
+  return fmt::format(".{}-{}-{}", kind, name, ::getpid());
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw Error(ExitCode::io, fmt::format("cannot list {}: {}", folder, error.message()));
+  }
+  return names;
+}
+
+void remove_leftovers(const std::string& folder, const std::vector<std::string_view>& prefixes) {
+  for (const std::string& name : names_in(folder)) {
+    const bool ours = std::any_of(prefixes.begin(), prefixes.end(),
+                                  [&](std::string_view prefix) { return name.starts_with(prefix); });
+    if (ours && is_of_ended_process(name)) remove_tree(folder + "/" + name);
+  }
+}
+
 void write_file_atomically(const std::string& path, std::string_view contents) {
   const fs::path name(path);
-  const std::string temporary =
-      (name.parent_path() / fmt::format(".tmp-{}-{}", name.filename().string(), ::getpid())).string();
+  const std::string temporary = (name.parent_path() / hidden_name("tmp", name.filename().string())).string();
   try {
     FileWriter writer(temporary);
     writer.write(contents);

@@ -18,12 +18,16 @@ namespace {
   throw Error(ExitCode::unusable_model, fmt::format("{}: {}", file.path(), reason));
 }
 
-/// A state dict whose head is tied to the embedding holds the matrix once.
+/// A file whose head is tied to the embedding holds the matrix once, under either name.
 void refuse_tied_head(const SafetensorsFile& file) {
-  if (file.find("lm.weight") != nullptr || file.find("token_emb.weight") == nullptr) return;
-  refuse(file,
-         "tensor lm.weight is missing: it looks as if the head were tied to token_emb.weight; a model here has a head "
-         "of its own: save a copy of token_emb.weight as lm.weight, and lm.bias");
+  const bool has_head = file.find("lm.weight") != nullptr, has_embedding = file.find("token_emb.weight") != nullptr;
+  if (has_head == has_embedding) return;
+  const char* missing = has_head ? "token_emb.weight" : "lm.weight";
+  const char* there = has_head ? "lm.weight" : "token_emb.weight";
+  refuse(file, fmt::format(
+                   "tensor {} is missing: it looks as if the head were tied to the embedding, of which the file holds "
+                   "{} alone; set model.tied_head to true, or save both tensors",
+                   missing, there));
 }
 
 bool is_lower_triangle(const SafetensorsFile& file, const TensorEntry& tensor, std::int64_t context) {
@@ -65,14 +69,15 @@ std::vector<float> read_values(const SafetensorsFile& file, const ModelConfig& c
   const std::set<std::string> masks = mask_names(config);
   std::vector<float> values(static_cast<std::size_t>(layout.size()));
   try {
-    refuse_tied_head(file);
+    if (!config.tied_head) refuse_tied_head(file);
     check_masks(file, config, masks);
     copy_parameters(file, layout, "", values, masks);
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{} (wanted are the weights of the model that the config describes: layers {}, heads {}, "
-                            "width {}, context {}; vocabulary {})",
-                            error.what(), config.layers, config.heads, config.width, config.context, vocabulary));
+                            "width {}, context {}, tied_head {}, bias {}; vocabulary {})",
+                            error.what(), config.layers, config.heads, config.width, config.context, config.tied_head,
+                            config.bias, vocabulary));
   }
   return values;
 }

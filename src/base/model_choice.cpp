@@ -12,6 +12,8 @@
 namespace chargpt {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::int64_t parse_step(const std::string& text) {
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
@@ -45,6 +47,21 @@ std::string weights_file(const std::string& checkpoint, WeightsChoice weights) {
       return raw;
   }
   return raw;
+}
+
+/// Where a sound checkpoint is to be found instead of one that can't be used, as words that end a message.
+std::string advice(const RunPaths& paths, std::int64_t damaged) {
+  auto steps = list_checkpoints(paths.checkpoints());
+  std::reverse(steps.begin(), steps.end());
+  for (const std::int64_t step : steps) {
+    if (step == damaged) continue;
+    try {
+      verify_checkpoint(paths.checkpoint(step));
+      return fmt::format("; the checkpoint of step {} is sound: --checkpoint {}", step, step);
+    } catch (const Error&) {  // no better than the other
+    }
+  }
+  return "; no other checkpoint of this run is sound";
 }
 
 ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step, WeightsChoice weights) {
@@ -84,7 +101,6 @@ std::string_view name(WeightsChoice value) {
 }
 
 ChosenModel choose_model(const ModelChoice& choice) {
-  namespace fs = std::filesystem;
   if (!choice.file.empty()) return {choice.file, "", std::nullopt};
   const std::string& folder = choice.folder;
   if (fs::exists(folder + "/manifest.json")) {
@@ -102,12 +118,25 @@ std::vector<ChosenModel> every_checkpoint(const std::string& run_folder, Weights
   return models;
 }
 
+/// The model of a checkpoint is also the one that its manifest tells of: not another run's, put in its place.
+ModelFile read_model(const ChosenModel& chosen) {
+  if (!chosen.step) return ModelFile(chosen.file);
+  const std::string folder = fs::path(chosen.file).parent_path().string();
+  try {
+    verify_checkpoint_file(folder, kModelFileName);
+    return ModelFile(chosen.file);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::unusable_model) throw;
+    throw Error(error.code(), error.what() + advice(RunPaths(chosen.run_folder), *chosen.step));
+  }
+}
+
 OpenedModel open_model(const ModelChoice& choice) {
   constexpr int kAttempts = 20;  // a checkpoint may be removed between the choice and the reading
   for (int attempt = 1;; ++attempt) {
     try {
       ChosenModel chosen = choose_model(choice);
-      ModelFile file(chosen.file);
+      ModelFile file = read_model(chosen);
       return {std::move(chosen), std::move(file)};
     } catch (const Error& error) {
       if (error.code() != ExitCode::no_input || attempt == kAttempts) throw;

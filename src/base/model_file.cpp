@@ -86,12 +86,26 @@ void require_fit(const SafetensorsFile& file, const TensorEntry& tensor, const P
                                   tensor.shape, entry.shape));
 }
 
+/// One tensor under both names that it may have.
+void require_equal(const SafetensorsFile& file, const TensorEntry& one, const TensorEntry& other) {
+  const auto first = file.bytes(one), second = file.bytes(other);
+  if (std::equal(first.begin(), first.end(), second.begin(), second.end())) return;
+  refuse(file.path(),
+         fmt::format("tensors {} and {} differ, but with a tied head (model.tied_head = true) they are one: "
+                     "leave one out, or set model.tied_head to false",
+                     one.name, other.name));
+}
+
 /// The layout's tensors in its order.
 std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, const ParameterLayout& layout,
                                                 const std::string& prefix, const std::set<std::string>& besides) {
   std::unordered_map<std::string, std::size_t> places;
-  for (const auto& entry : layout.entries()) places.emplace(prefix + entry.name, places.size());
-  std::vector<const TensorEntry*> found(places.size(), nullptr);
+  for (std::size_t i = 0; i < layout.entries().size(); ++i) {
+    const auto& entry = layout.entries()[i];
+    places.emplace(prefix + entry.name, i);
+    if (!entry.alias.empty()) places.emplace(prefix + entry.alias, i);
+  }
+  std::vector<const TensorEntry*> found(layout.entries().size(), nullptr);
   for (const TensorEntry& tensor : file.tensors()) {
     if (!tensor.name.starts_with(prefix) || besides.contains(tensor.name)) continue;
     const auto place = places.find(tensor.name);
@@ -99,7 +113,9 @@ std::vector<const TensorEntry*> find_parameters(const SafetensorsFile& file, con
       refuse(file.path(), fmt::format("tensor {} does not belong to this model", shown(tensor.name)));
     }
     require_fit(file, tensor, layout.entries()[place->second]);
-    found[place->second] = &tensor;
+    const TensorEntry*& slot = found[place->second];
+    if (slot != nullptr) require_equal(file, *slot, tensor);
+    slot = &tensor;
   }
   const auto missing = std::find(found.begin(), found.end(), nullptr);
   if (missing != found.end()) {
@@ -145,6 +161,17 @@ std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span
   return views;
 }
 
+void require_finite(const SafetensorsFile& file, const TensorEntry& tensor) {
+  if (tensor.dtype != "F32") return;
+  const auto bytes = file.bytes(tensor);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof(float));
+    if (!std::isfinite(value))
+      refuse(file.path(), fmt::format("tensor {} holds a value that is not finite", tensor.name));
+  }
+}
+
 void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix,
                      std::span<float> values, const std::set<std::string>& besides) {
   const auto tensors = find_parameters(file, layout, prefix, besides);
@@ -154,9 +181,7 @@ void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout,
         values.subspan(static_cast<std::size_t>(layout.entries()[i].offset), bytes.size() / sizeof(float));
     if (bytes.empty()) continue;
     std::memcpy(target.data(), bytes.data(), bytes.size());
-    if (!std::all_of(target.begin(), target.end(), [](float value) { return std::isfinite(value); })) {
-      refuse(file.path(), fmt::format("tensor {} holds a value that is not finite", tensors[i]->name));
-    }
+    require_finite(file, *tensors[i]);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "descriptor.hpp"
 
@@ -75,7 +76,7 @@ bool try_lock(const Descriptor& lock, const std::string& path) {
 [[noreturn]] void report_locked(const std::string& folder, const std::optional<Holder>& holder) {
   const std::string who =
       holder ? fmt::format("process {} on host {} since {}", holder->pid, holder->host, holder->started)
-             : "another process";
+             : "another process, which is just starting";
   throw Error(ExitCode::locked, fmt::format("{} is in use: {}; wait for it, or give another --out", folder, who));
 }
 
@@ -162,6 +163,7 @@ std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
 void remove_run(const RunPaths& paths) {
   std::error_code problem;
   for (const std::int64_t step : list_checkpoints(paths.checkpoints())) fs::remove_all(paths.checkpoint(step), problem);
+  remove_event_files(paths.tensorboard());
   // The config last: as long as it is there, the folder is a run, and can be removed again.
   for (const std::string& path : {paths.checkpoints() + "/best", paths.metrics(), paths.log(), paths.config()}) {
     if (!problem) fs::remove(path, problem);
@@ -181,6 +183,7 @@ RunLock::RunLock(const std::string& run_folder) : descriptor_(-1) {
   truncate_to(lock, 0, path);
   write_all(lock.get(), describe_this_process(), path);
   descriptor_ = lock.release();
+  remove_leftovers(run_folder, {".tmp-config.json-"});
 }
 
 RunLock::RunLock(RunLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -189,7 +192,8 @@ RunLock::~RunLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-MetricsLog::MetricsLog(std::string path, std::int64_t last_step) : path_(std::move(path)), descriptor_(-1) {
+MetricsLog::MetricsLog(std::string path, std::int64_t last_step, Observer appended)
+    : path_(std::move(path)), appended_(std::move(appended)), descriptor_(-1) {
   Descriptor file = open_output(path_, O_WRONLY | O_APPEND);
   truncate_to(file, kept_bytes(read_file(path_), last_step), path_);
   descriptor_ = file.release();
@@ -201,6 +205,7 @@ void MetricsLog::append(const Json& record) {
   Json line = {{"v", 1}};
   line.update(record);
   write_all(descriptor_, to_json_line(line) + "\n", path_);
+  if (appended_) appended_(line);
 }
 
 }  // namespace chargpt

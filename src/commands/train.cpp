@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "chargpt/base/config_loader.hpp"
+#include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/model_choice.hpp"
@@ -93,6 +94,11 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
 
 RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
+  if (config.run.tensorboard) {
+    events.record = [log = std::make_shared<EventLog>(paths.metrics(), paths.tensorboard())](const Json& record) {
+      log->add(record);
+    };
+  }
   events.stopped = [&stop_rule] { return stop_rule.stopped(); };
   events.step = [&progress](const StepReport& report, double smoothed) {
     progress.step(report, smoothed);
@@ -103,6 +109,7 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
   };
   events.evaluation = [&config, &progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
+    progress.validation(evaluation.nats_per_char());
     const bool estimate = config.eval.mode == EvalMode::random;
     spdlog::info("step {}: validation loss {:.6f}{} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
                  estimate ? fmt::format(" +- {:.6f}", evaluation.standard_error()) : "", evaluation.bits_per_char(),
@@ -114,7 +121,7 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
   };
   events.checkpoint = [&progress, &paths](std::int64_t step) {
     progress.clear();
-    spdlog::debug("step {}: saved {}", step, paths.checkpoint(step));
+    spdlog::info("step {}: saved {}", step, paths.checkpoint(step));
   };
   return events;
 }
@@ -150,7 +157,7 @@ std::string describe_end(const RunResult& result, const TrainConfig& train) {
 
 Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  Json json;
+  Json json = {{"v", 1}};
   json["run"] = paths.root;
   json["step"] = result.step;
   json["finished"] = result.finished();
@@ -202,7 +209,7 @@ int train_command(const Request& request) {
   const Corpus corpus = load_data(request, paths);
   const Config config = settled(request, corpus, device);
   Trainer trainer(config, corpus, device.device);
-  std::optional<InitialWeights> initial;  // read before an old run is removed, which may hold the file
+  std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
   if (request.dry_run) return dry_run(request, trainer);
   if (request.overwrite) remove_run(paths);

@@ -16,12 +16,12 @@ namespace chargpt {
 namespace {
 
 /// What may change the last bit of a result.
-Json describe_build() {
+Json describe_build(const Config& config) {
   Json build;
   build["version"] = version();
   build["compiler"] = __VERSION__;
   build["libtorch"] = TORCH_VERSION;
-  build["instruction_set"] = kernel_instruction_set();
+  build["instruction_set"] = kernel_instruction_set(config.run.precision);
   build["libtorch_instruction_set"] = at::get_cpu_capability();
   build["threads"] = at::get_num_threads();
   return build;
@@ -83,8 +83,8 @@ void require_same_model(const ModelFile& file, Trainer& trainer) {
                                                 file.path(), file.tokenizer().size(), tokenizer.size()));
   }
   const auto sizes = [](const ModelConfig& model) {
-    return fmt::format("{} layers, {} heads, width {}, context {}", model.layers, model.heads, model.width,
-                       model.context);
+    return fmt::format("{} layers, {} heads, width {}, context {}, tied_head {}, bias {}", model.layers, model.heads,
+                       model.width, model.context, model.tied_head, model.bias);
   };
   const std::string stored = sizes(file.config()), wanted = sizes(trainer.config().model);
   if (stored == wanted) return;
@@ -147,7 +147,7 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
   save_state(writer, trainer, manifest);
   manifest.config = to_json(trainer.config());
   manifest.data = trainer.corpus().fingerprint;
-  manifest.build = describe_build();
+  manifest.build = describe_build(trainer.config());
   manifest.best_step = progress.best_step;
   manifest.best_loss = progress.best_loss;
   manifest.evaluations_since_best = progress.evaluations_since_best;
@@ -182,11 +182,11 @@ std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& tr
   require_same_optimizer(*manifest, trainer, paths.checkpoint(manifest->step));
   restore_state(folder + kOptimizerFileName, trainer);
   trainer.optimizer().set_steps(manifest->step);
-  if (manifest->build != describe_build()) {
+  if (manifest->build != describe_build(trainer.config())) {
     warn(
         fmt::format("the checkpoint was made by another build or setting, so that the last bits of results may differ: "
                     "{} then, {} now",
-                    manifest->build.dump(), describe_build().dump()));
+                    manifest->build.dump(), describe_build(trainer.config()).dump()));
   }
   return RunProgress{manifest->best_step, manifest->best_loss, manifest->evaluations_since_best,
                      manifest->smoothed_loss, manifest->acts_pending};

@@ -18,26 +18,47 @@ constexpr double kSingle = 1e-5;            // fp32 against double, as the parit
 constexpr double kFiniteDifference = 1e-6;  // central differences with the step below, in double
 constexpr double kDifferenceStep = 1e-5;
 
-ModelConfig small_model(AttentionPath path) {
+/// What is checked: a network, with or without dropout.
+struct Setting {
+  std::string name;  ///< what sets it apart, to end a check's name with; empty: nothing
+  ModelConfig model;
+  DropoutState dropout;
+};
+
+ModelConfig small_model() {
   ModelConfig config;
   config.layers = 2;
   config.heads = 4;
   config.width = 32;
   config.context = 24;
-  config.attention = path;
   return config;
 }
 
+/// The lecture's network, and the one with every switch of the model section turned.
+std::vector<Setting> settings() {
+  ModelConfig gpt2 = small_model();
+  gpt2.embedding_dropout = true;
+  gpt2.tied_head = true;
+  gpt2.bias = false;
+  gpt2.initialization = Initialization::gpt2;
+  const DropoutState dropout{0.3, 1, 0, 0};
+  return {{"", small_model(), {}},
+          {", dropout", small_model(), dropout},
+          {", as GPT-2", gpt2, {}},
+          {", as GPT-2, dropout", gpt2, dropout}};
+}
+
 /// A model with the same weights whatever its path and type.
-Passes make_passes(AttentionPath path, const torch::TensorOptions& options) {
+Passes make_passes(ModelConfig config, AttentionPath path, const torch::TensorOptions& options) {
+  config.attention = path;
   torch::manual_seed(1);
-  Passes passes(CharGPT(small_model(path), kVocabulary, options));
+  Passes passes(CharGPT(config, kVocabulary, options));
   passes.read_weights(true);
   return passes;
 }
 
 TokenBatch some_batch() {
-  TokenBatch batch{kBatch, small_model(AttentionPath::heads).context, {}, {}};
+  TokenBatch batch{kBatch, small_model().context, {}, {}};
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(batch.windows * batch.length); ++i) {
     batch.inputs.push_back(static_cast<std::int32_t>(random_below(1, Purpose::data_order, 0, i, kVocabulary)));
     batch.targets.push_back(static_cast<std::int32_t>(random_below(1, Purpose::data_order, 1, i, kVocabulary)));
@@ -61,25 +82,25 @@ Check check_philox() {
   return {"Philox gives the published answers", right ? 0.0 : 1.0, 0.0};
 }
 
-void check_paths(c10::Device device, const DropoutState& dropout, std::vector<Check>& checks) {
+void check_paths(c10::Device device, const Setting& setting, std::vector<Check>& checks) {
+  const DropoutState& dropout = setting.dropout;
   const auto on = [&](torch::ScalarType type) { return torch::TensorOptions(type).device(device); };
-  Passes reference = make_passes(AttentionPath::heads, on(torch::kDouble));
+  Passes reference = make_passes(setting.model, AttentionPath::heads, on(torch::kDouble));
   const torch::Tensor logits = reference.logits(some_batch(), dropout);
-  const char* with = dropout.p == 0.0 ? "" : ", dropout";
   for (std::size_t i = 0; i < choice_names<AttentionPath>().size(); ++i) {
     const auto path = static_cast<AttentionPath>(i);
     if (path == AttentionPath::native && !device.is_cpu()) continue;
-    Passes passes = make_passes(path, on(torch::kFloat));
-    checks.push_back(
-        compare(fmt::format("logits, {}{}", name(path), with), passes.logits(some_batch(), dropout), logits, kSingle));
-    checks.push_back(compare(fmt::format("gradients, {}{}", name(path), with), gradients(passes, dropout),
+    Passes passes = make_passes(setting.model, path, on(torch::kFloat));
+    checks.push_back(compare(fmt::format("logits, {}{}", name(path), setting.name),
+                             passes.logits(some_batch(), dropout), logits, kSingle));
+    checks.push_back(compare(fmt::format("gradients, {}{}", name(path), setting.name), gradients(passes, dropout),
                              gradients(reference, dropout), kSingle));
   }
 }
 
 /// What sampling computes from kept keys and values, against whole forward passes: no bit may differ.
-Check check_cache() {
-  Passes passes = make_passes(AttentionPath::native, torch::kFloat);
+Check check_cache(const Setting& setting) {
+  Passes passes = make_passes(setting.model, AttentionPath::native, torch::kFloat);
   const NextLogits next = model_logits(passes);
   TokenBatch whole = some_batch();
   whole.windows = 1;
@@ -90,12 +111,14 @@ Check check_cache() {
     const StreamWindow window{0, {whole.inputs.data(), t}};
     next({&window, 1}, numbers(got[static_cast<std::int64_t>(t) - 1]));
   }
-  return compare("cached logits are the uncached ones", got, wanted, 0.0);
+  return compare("cached logits are the uncached ones" + setting.name, got, wanted, 0.0);
 }
 
 /// One direction through each parameter tensor: (loss(w + h d) - loss(w - h d)) / 2h is d times the gradient.
-Check check_gradients(c10::Device device, const DropoutState& dropout) {
-  Passes passes = make_passes(AttentionPath::heads, torch::TensorOptions(torch::kDouble).device(device));
+Check check_gradients(c10::Device device, const Setting& setting) {
+  const DropoutState& dropout = setting.dropout;
+  const auto options = torch::TensorOptions(torch::kDouble).device(device);
+  Passes passes = make_passes(setting.model, AttentionPath::heads, options);
   const FlatParameters& flat = passes.model()->flat();
   const torch::Tensor truth = gradients(passes, dropout).clone();
   const torch::NoGradGuard no_grad;
@@ -118,8 +141,8 @@ Check check_gradients(c10::Device device, const DropoutState& dropout) {
     differences.push_back(slope / gradient.norm());  // so that every tensor counts alike
     slopes.push_back(direction.dot(gradient) / gradient.norm());
   }
-  return compare(dropout.p == 0.0 ? "gradients are finite differences" : "gradients are finite differences, dropout",
-                 torch::stack(slopes), torch::stack(differences), kFiniteDifference);
+  return compare("gradients are finite differences" + setting.name, torch::stack(slopes), torch::stack(differences),
+                 kFiniteDifference);
 }
 
 }  // namespace
@@ -134,11 +157,11 @@ Check compare(const std::string& name, const torch::Tensor& got, const torch::Te
 
 std::vector<Check> check_numerics(c10::Device device) {
   std::vector<Check> checks = {check_philox()};
-  for (const DropoutState& dropout : {DropoutState{}, DropoutState{0.3, 1, 0, 0}}) {
-    check_paths(device, dropout, checks);
-    checks.push_back(check_gradients(device, dropout));
+  for (const Setting& setting : settings()) {
+    check_paths(device, setting, checks);
+    checks.push_back(check_gradients(device, setting));
+    if (device.is_cpu() && setting.dropout.p == 0.0) checks.push_back(check_cache(setting));
   }
-  if (device.is_cpu()) checks.push_back(check_cache());
   return checks;
 }
 

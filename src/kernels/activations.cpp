@@ -69,6 +69,8 @@ std::size_t Activations::place(const ModelConfig& config, std::int64_t vocabular
   }
   norm();
   product(C, static_cast<std::size_t>(vocabulary), true);
+  const bool drops_embeddings = use == Use::training_with_dropout && config.embedding_dropout;
+  embedding_keep = drops_embeddings ? pieces.words(T * keep_words(C)) : nullptr;
   return pieces.used();
 }
 

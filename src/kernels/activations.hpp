@@ -39,6 +39,7 @@ class Activations {
     std::uint32_t* feed_forward_keep;
   };
   std::vector<Block> blocks;
+  std::uint32_t* embedding_keep = nullptr;  // nullptr without embedding dropout
 
   AlignedVector<float> vector_gradients;  // of this sequence: all parameters of one dimension, as in the flat buffer
   std::vector<float> losses;              // (T)

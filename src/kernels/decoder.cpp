@@ -64,29 +64,31 @@ void Decoder::keep(Cache& cache, std::size_t layer, std::size_t position, const 
 
 void Decoder::embed(std::int32_t id, std::size_t position, float* x) const {
   std::copy_n(weights_.token_embedding() + static_cast<std::size_t>(id) * width_, width_, x);
-  add_dropped(weights_.position_embedding() + position * width_, 1, width_, {}, x);
+  add_to(weights_.position_embedding() + position * width_, width_, x);
+}
+
+/// From the residual stream to the input of what comes next.
+void Decoder::normalise(std::size_t norm, std::size_t rows, Scratch& s) const {
+  layer_norm(s.x.data(), rows, width_, weights_.norm_weight(norm), weights_.norm_bias(norm), s.normal.data(),
+             s.deviation.data(), s.input.data());
 }
 
 /// One block for some rows; attend(qkv, y) computes attention from (rows, 3C) to (rows, C).
 template <class Attend>
 void Decoder::block(std::size_t layer, std::size_t rows, Scratch& s, const Attend& attend) const {
-  const auto normalise = [&](std::size_t norm) {
-    const float* weight = weights_.norm(norm);
-    layer_norm(s.x.data(), rows, width_, weight, weight + width_, s.normal.data(), s.deviation.data(), s.input.data());
-  };
   const auto product = [&](std::size_t index, const float* x, float* y) {
     multiply(x, rows, weights_.products()[4 * layer + index].forward, weights_.bias(4 * layer + index), y);
   };
-  normalise(2 * layer);
+  normalise(2 * layer, rows, s);
   product(0, s.input.data(), s.qkv.data());
   attend(s.qkv.data(), s.input.data());
   product(1, s.input.data(), s.hidden.data());
-  add_dropped(s.hidden.data(), rows, width_, {}, s.x.data());
-  normalise(2 * layer + 1);
+  add_to(s.hidden.data(), rows * width_, s.x.data());
+  normalise(2 * layer + 1, rows, s);
   product(2, s.input.data(), s.hidden.data());
   gelu(s.hidden.data(), rows * 4 * width_, nullptr);
   product(3, s.hidden.data(), s.input.data());
-  add_dropped(s.input.data(), rows, width_, {}, s.x.data());
+  add_to(s.input.data(), rows * width_, s.x.data());
 }
 
 /// Fills a cache with the keys and values of `ids`.
@@ -135,8 +137,7 @@ void Decoder::step(std::span<const StreamWindow> windows, Scratch& s, float* log
   }
   for (const StreamWindow& window : windows) caches_[window.stream].ids.push_back(window.ids.back());
   const std::size_t last = weights_.products().size() - 1;
-  const float* weight = weights_.norm(2 * (last / 4));
-  layer_norm(s.x.data(), rows, width_, weight, weight + width_, s.normal.data(), s.deviation.data(), s.input.data());
+  normalise(2 * (last / 4), rows, s);
   multiply(s.input.data(), rows, weights_.products()[last].forward, weights_.bias(last), logits);
 }
 

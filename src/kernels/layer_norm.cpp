@@ -42,7 +42,8 @@ void normalise(const float* x, std::size_t rows, std::size_t columns, const floa
     for_vectors(columns, [&](auto d, std::size_t i) {
       const auto n = hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, scale));
       hn::StoreU(n, d, normal + i);
-      hn::StoreU(hn::MulAdd(n, hn::LoadU(d, weight + i), hn::LoadU(d, bias + i)), d, y + i);
+      const auto shift = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + i);
+      hn::StoreU(hn::MulAdd(n, hn::LoadU(d, weight + i), shift), d, y + i);
     });
   }
 }
@@ -61,7 +62,7 @@ void add_gradient(const float* dy, const float* normal, const float* inverse_dev
       const auto centred = hn::Sub(hn::Sub(dnormal(d, i), hn::Set(d, mean)), hn::Mul(n, hn::Set(d, slope)));
       hn::StoreU(hn::MulAdd(centred, hn::Set(d, inverse_deviation[r]), hn::LoadU(d, dx + i)), d, dx + i);
       hn::StoreU(hn::MulAdd(g, n, hn::LoadU(d, weight_gradient + i)), d, weight_gradient + i);
-      hn::StoreU(hn::Add(g, hn::LoadU(d, bias_gradient + i)), d, bias_gradient + i);
+      if (bias_gradient != nullptr) hn::StoreU(hn::Add(g, hn::LoadU(d, bias_gradient + i)), d, bias_gradient + i);
     });
   }
 }

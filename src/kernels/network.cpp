@@ -1,6 +1,7 @@
 #include "chargpt/kernels/network.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "chargpt/kernels/activation.hpp"
 #include "chargpt/kernels/attention.hpp"
@@ -33,8 +34,8 @@ struct Network::Scratch {
   AlignedVector<float> attention;
 };
 
-Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool)
-    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary) {
+Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool, Precision precision)
+    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary, precision) {
   for (std::size_t p = 0; p < weights_.products().size(); ++p) {
     const auto outputs = static_cast<std::int64_t>(weights_.products()[p].outputs);
     const std::int64_t parts = (outputs + kGradientOutputs - 1) / kGradientOutputs;
@@ -63,9 +64,8 @@ void Network::reserve(std::size_t sequences, std::int64_t length, bool training,
 }
 
 void Network::normalise(std::size_t norm, Activations& a, float* y) const {
-  const float* weight = weights_.norm(norm);
-  layer_norm(a.x.data(), a.positions, index(config_.width), weight, weight + config_.width, a.normal[norm],
-             a.inverse_deviation[norm], y);
+  layer_norm(a.x.data(), a.positions, index(config_.width), weights_.norm_weight(norm), weights_.norm_bias(norm),
+             a.normal[norm], a.inverse_deviation[norm], y);
 }
 
 void Network::draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const {
@@ -104,16 +104,26 @@ void Network::forward_block(std::size_t layer, Activations& a, Scratch& scratch)
   add_dropped(result, a.positions, C, {block.feed_forward_keep, scale}, a.x.data());
 }
 
-void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
-                      Scratch& scratch) const {
-  const std::size_t C = index(config_.width);
+void Network::embed(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a) const {
+  const std::size_t C = index(config_.width), words = keep_words(C);
   const float* tokens = weights_.token_embedding();
   const float* positions = weights_.position_embedding();
   for (std::size_t t = 0; t < a.positions; ++t) {
     std::copy_n(tokens + index(ids[t]) * C, C, a.x.data() + t * C);
-    add_dropped(positions + t * C, 1, C, {}, a.x.data() + t * C);
+    add_to(positions + t * C, C, a.x.data() + t * C);
   }
-  a.keep_scale = dropout.mask(0, DropoutPlace::projection).scale();
+  if (a.embedding_keep == nullptr) return;
+  for (std::size_t t = 0; t < a.positions; ++t) {
+    const auto row = static_cast<std::uint32_t>(index(window) * a.positions + t);
+    draw_keep_bits(dropout.embedding_mask(), row, C, a.embedding_keep + t * words);
+  }
+  copy_dropped(a.x.data(), a.positions, C, {a.embedding_keep, a.keep_scale}, a.x.data());
+}
+
+void Network::forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
+                      Scratch& scratch) const {
+  a.keep_scale = dropout.embedding_mask().scale();
+  embed(ids, dropout, window, a);
   for (std::size_t layer = 0; layer < a.blocks.size(); ++layer) {
     if (a.blocks[layer].attention_keep != nullptr) draw_masks(static_cast<std::int64_t>(layer), dropout, window, a);
     forward_block(layer, a, scratch);
@@ -134,9 +144,12 @@ void Network::backward_product(std::size_t product, Activations& a, float* dx) c
 
 void Network::backward_norm(std::size_t norm, const float* dy, Activations& a) const {
   const std::size_t C = index(config_.width);
-  float* gradient = a.vector_gradients.data() + weights_.norm_offset(norm) - layout().matrix_size();
-  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], weights_.norm(norm), a.positions, C,
-                          a.x.data(), gradient, gradient + C);
+  const NetworkWeights::Norm& offsets = weights_.norms()[norm];
+  const auto gradient = [&](std::int64_t offset) {
+    return a.vector_gradients.data() + offset - layout().matrix_size();
+  };
+  add_layer_norm_gradient(dy, a.normal[norm], a.inverse_deviation[norm], weights_.norm_weight(norm), a.positions, C,
+                          a.x.data(), gradient(offsets.weight), offsets.bias < 0 ? nullptr : gradient(offsets.bias));
 }
 
 void Network::backward_block(std::size_t layer, Activations& a, Scratch& scratch) const {
@@ -165,6 +178,8 @@ void Network::backward(Activations& a, Scratch& scratch) const {
   std::fill(a.x.begin(), a.x.end(), 0.0F);
   backward_norm(2 * a.blocks.size(), scratch.result.data(), a);
   for (std::size_t layer = a.blocks.size(); layer-- > 0;) backward_block(layer, a, scratch);
+  if (a.embedding_keep == nullptr) return;
+  copy_dropped(a.x.data(), a.positions, index(config_.width), {a.embedding_keep, a.keep_scale}, a.x.data());
 }
 
 std::int64_t Network::training_bytes(const ModelConfig& config, std::int64_t vocabulary, int threads,
@@ -176,6 +191,7 @@ std::int64_t Network::training_bytes(const ModelConfig& config, std::int64_t voc
 
 double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
                                      float* gradients, double label_smoothing) {
+  if (!weights_.packed_for_training()) throw std::logic_error("load(values, true) precedes accumulate_gradients()");
   const std::size_t together = sequences_together(config_, vocabulary_, batch.length, pool_.threads());
   reserve(std::min(together, index(batch.windows)), batch.length, true, dropout.p > 0.0);
   const auto weight = static_cast<float>(share / static_cast<double>(batch.windows * batch.length));
@@ -207,23 +223,36 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
     for (std::int64_t i = 0; i < count; ++i) {
       const Activations& a = *activations_[index(i)];
       add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.positions,
-                          index(part.first), index(part.last), gradients + product.weights);
+                          index(part.first), index(part.last), gradients + product.weights, weights_.precision());
+      // A tied head's matrix has both gradients of a sequence added before the next sequence's, so that the sum does
+      // not depend on how many sequences are summed together.
+      if (!config_.tied_head || part.product + 1 < weights_.products().size()) continue;
+      add_token_gradients(batch.inputs.data() + (first + i) * batch.length, a, part.first, part.last, gradients);
     }
   });
 }
 
-/// Of the parameters of one dimension, and of both embeddings.
+/// Of the parameters of one dimension, and of the embeddings, but for a tied one.
 void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count,
                                    float* gradients) const {
-  const std::size_t C = index(config_.width);
-  float* tokens = gradients + layout().offset("token_emb.weight");
-  float* positions = gradients + layout().offset("pos_emb.weight");
+  float* positions = gradients + weights_.position_embedding_offset();
   for (std::int64_t i = 0; i < count; ++i) {
     const Activations& a = *activations_[index(i)];
-    add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout().matrix_size());
-    add_dropped(a.x.data(), 1, a.x.size(), {}, positions);
-    const std::int32_t* ids = batch.inputs.data() + (first + i) * batch.length;
-    for (std::size_t t = 0; t < a.positions; ++t) add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
+    add_to(a.vector_gradients.data(), a.vector_gradients.size(), gradients + layout().matrix_size());
+    add_to(a.x.data(), a.x.size(), positions);
+    if (config_.tied_head) continue;
+    add_token_gradients(batch.inputs.data() + (first + i) * batch.length, a, 0, vocabulary_, gradients);
+  }
+}
+
+/// Of the rows [first, last) of token_emb, for one sequence.
+void Network::add_token_gradients(const std::int32_t* ids, const Activations& a, std::int64_t first, std::int64_t last,
+                                  float* gradients) const {
+  const std::size_t C = index(config_.width);
+  float* tokens = gradients + weights_.token_embedding_offset();
+  for (std::size_t t = 0; t < a.positions; ++t) {
+    if (ids[t] < first || ids[t] >= last) continue;
+    add_to(a.x.data() + t * C, C, tokens + index(ids[t]) * C);
   }
 }
 

@@ -15,19 +15,24 @@ torch::Tensor linear(const nn::Linear& layer, const torch::Tensor& x) {
   return at::linear(x, layer->weight, layer->bias);
 }
 
-torch::Tensor layer_norm(const nn::LayerNorm& layer, const torch::Tensor& x) {
-  return at::layer_norm(x, layer->options.normalized_shape(), layer->weight, layer->bias, layer->options.eps());
-}
-
-nn::LayerNorm make_layer_norm(std::int64_t width) { return nn::LayerNorm(nn::LayerNormOptions({width})); }
-
-nn::Linear make_linear(std::int64_t in, std::int64_t out, bool bias = true) {
+nn::Linear make_linear(std::int64_t in, std::int64_t out, bool bias) {
   return nn::Linear(nn::LinearOptions(in, out).bias(bias));
 }
 
-torch::Tensor hidden_dropout(const torch::Tensor& x, DropoutPlace place, const LayerContext& context) {
+/// Dropout of hidden activations (B, T, C).
+torch::Tensor hidden_dropout(const torch::Tensor& x, const DropoutMask& mask, const DropoutState& state) {
   const std::int64_t T = x.size(1);
-  return dropout(x, context.dropout.mask(context.layer, place), {context.dropout.first_window * T, T, T});
+  return dropout(x, mask, {state.first_window * T, T, T});
+}
+
+torch::Tensor hidden_dropout(const torch::Tensor& x, DropoutPlace place, const LayerContext& context) {
+  return hidden_dropout(x, context.dropout.mask(context.layer, place), context.dropout);
+}
+
+/// Of weights that GPT-2 draws: less for those whose results are added up along the residual stream.
+double gpt2_deviation(const std::string& name, std::int64_t layers) {
+  const bool residual = name.ends_with("mha.proj.weight") || name.ends_with("ff.ln2.weight");
+  return residual ? 0.02 / std::sqrt(2.0 * static_cast<double>(layers)) : 0.02;
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ MaskedMultiHeadAttentionImpl::MaskedMultiHeadAttentionImpl(const ModelConfig& co
     : path(config.attention) {
   register_module("heads", heads);
   for (std::int64_t h = 0; h < config.heads; ++h) heads->push_back(MaskedAttention(config, lower_triangle));
-  proj = register_module("proj", make_linear(config.width, config.width));
+  proj = register_module("proj", make_linear(config.width, config.width, config.bias));
 }
 
 torch::Tensor MaskedMultiHeadAttentionImpl::forward_heads(const torch::Tensor& x, const LayerContext& context) {
@@ -104,8 +109,8 @@ torch::Tensor MaskedMultiHeadAttentionImpl::forward(const torch::Tensor& x, cons
 }
 
 FeedForwardImpl::FeedForwardImpl(const ModelConfig& config) {
-  ln1 = register_module("ln1", make_linear(config.width, 4 * config.width));
-  ln2 = register_module("ln2", make_linear(4 * config.width, config.width));
+  ln1 = register_module("ln1", make_linear(config.width, 4 * config.width, config.bias));
+  ln2 = register_module("ln2", make_linear(4 * config.width, config.width, config.bias));
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const LayerContext& context) const {
@@ -114,15 +119,15 @@ torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const LayerContex
 }
 
 BlockImpl::BlockImpl(const ModelConfig& config, const torch::Tensor& lower_triangle) {
-  l1 = register_module("l1", make_layer_norm(config.width));
+  l1 = register_module("l1", LayerNorm(config.width, config.bias));
   mha = register_module("mha", MaskedMultiHeadAttention(config, lower_triangle));
-  l2 = register_module("l2", make_layer_norm(config.width));
+  l2 = register_module("l2", LayerNorm(config.width, config.bias));
   ff = register_module("ff", FeedForward(config));
 }
 
 torch::Tensor BlockImpl::forward(const torch::Tensor& x, const LayerContext& context) {
-  const torch::Tensor y = x + mha->forward(layer_norm(l1, x), context);
-  return y + ff->forward(layer_norm(l2, y), context);
+  const torch::Tensor y = x + mha->forward(l1->forward(x), context);
+  return y + ff->forward(l2->forward(y), context);
 }
 
 CharGPTImpl::CharGPTImpl(const ModelConfig& config, std::int64_t vocabulary, const torch::TensorOptions& options)
@@ -132,9 +137,28 @@ CharGPTImpl::CharGPTImpl(const ModelConfig& config, std::int64_t vocabulary, con
   register_module("blocks", blocks);
   const torch::Tensor lower_triangle = torch::tril(torch::ones({config.context, config.context}, options.device()));
   for (std::int64_t i = 0; i < config.layers; ++i) blocks->push_back(Block(config, lower_triangle));
-  l = register_module("l", make_layer_norm(config.width));
-  lm = register_module("lm", make_linear(config.width, vocabulary));
+  l = register_module("l", LayerNorm(config.width, config.bias));
+  lm = register_module("lm", Head(config, token_emb));
+  initialize();
   flatten(options);
+}
+
+void CharGPTImpl::initialize() {
+  switch (config_.initialization) {
+    case Initialization::pytorch:  // as the modules drew them
+      return;
+    case Initialization::gpt2:
+      break;
+  }
+  const torch::NoGradGuard no_grad;
+  for (const auto& parameter : named_parameters()) {
+    torch::Tensor values = parameter.value();
+    if (values.dim() == 2) {
+      values.normal_(0.0, gpt2_deviation(parameter.key(), config_.layers));
+    } else if (parameter.key().ends_with("bias")) {
+      values.zero_();
+    }
+  }
 }
 
 void CharGPTImpl::flatten(const torch::TensorOptions& options) {
@@ -146,9 +170,14 @@ void CharGPTImpl::flatten(const torch::TensorOptions& options) {
   }
 }
 
+torch::Tensor CharGPTImpl::embed(const torch::Tensor& ids, const DropoutState& dropout_state) {
+  const torch::Tensor positions = pos_emb->weight.slice(0, 0, ids.size(1));   // (T, C)
+  const torch::Tensor x = at::embedding(token_emb->weight, ids) + positions;  // (B, T, C)
+  return config_.embedding_dropout ? hidden_dropout(x, dropout_state.embedding_mask(), dropout_state) : x;
+}
+
 torch::Tensor CharGPTImpl::hidden(const torch::Tensor& ids, const DropoutState& dropout_state) {
-  const std::int64_t T = ids.size(1);
-  torch::Tensor x = at::embedding(token_emb->weight, ids) + pos_emb->weight.slice(0, 0, T);  // (B, T, C)
+  torch::Tensor x = embed(ids, dropout_state);  // (B, T, C)
   for (std::size_t i = 0; i < blocks->size(); ++i) {
     x = blocks->at<BlockImpl>(i).forward(x, {static_cast<std::int64_t>(i), dropout_state});
   }
@@ -156,12 +185,12 @@ torch::Tensor CharGPTImpl::hidden(const torch::Tensor& ids, const DropoutState& 
 }
 
 torch::Tensor CharGPTImpl::forward(const torch::Tensor& ids, const DropoutState& dropout_state) {
-  return linear(lm, layer_norm(l, hidden(ids, dropout_state)));  // (B, T, V)
+  return lm->forward(l->forward(hidden(ids, dropout_state)));  // (B, T, V)
 }
 
 torch::Tensor CharGPTImpl::next_logits(const torch::Tensor& ids) {
   const torch::Tensor x = hidden(ids, {}).select(1, ids.size(1) - 1);  // (B, C)
-  return linear(lm, layer_norm(l, x));
+  return lm->forward(l->forward(x));
 }
 
 }  // namespace chargpt

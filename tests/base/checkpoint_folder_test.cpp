@@ -19,6 +19,7 @@
 
 #include "chargpt/base/file.hpp"
 #include "support/damage.hpp"
+#include "support/ended_process.hpp"
 #include "support/some_manifest.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
@@ -59,26 +60,19 @@ float value_in(const std::string& checkpoint) {
   return value;
 }
 
-std::vector<std::string> names_in(const std::string& path) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename().string());
+std::vector<std::string> sorted_names_in(const std::string& path) {
+  auto names = names_in(path);
   std::sort(names.begin(), names.end());
   return names;
-}
-
-pid_t pid_of_an_ended_process() {
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
-  return child;
 }
 
 TEST(CheckpointWriter, CommitsAFolderThatIsThenSound) {
   const TempDir dir;
   save(dir / "checkpoints", 123, 1.5F);
   const std::string path = dir / "checkpoints/step-00000123";
-  EXPECT_EQ(names_in(dir / "checkpoints"), std::vector<std::string>{"step-00000123"});
-  EXPECT_EQ(names_in(path), (std::vector<std::string>{"manifest.json", "model.safetensors", "optimizer.safetensors"}));
+  EXPECT_EQ(sorted_names_in(dir / "checkpoints"), std::vector<std::string>{"step-00000123"});
+  EXPECT_EQ(sorted_names_in(path),
+            (std::vector<std::string>{"manifest.json", "model.safetensors", "optimizer.safetensors"}));
   EXPECT_EQ(verify_checkpoint(path).step, 123);
   EXPECT_EQ(value_in(path), 1.5F);
 }
@@ -100,7 +94,7 @@ TEST(CheckpointWriter, ReplacesACheckpointOfTheSameStep) {
     save(dir.path(), 1, 1.5F);
     save(dir.path(), 1, 2.5F);
     EXPECT_EQ(value_in(folder(dir, 1)), 2.5F);
-    EXPECT_EQ(names_in(dir.path()), std::vector<std::string>{"step-00000001"});
+    EXPECT_EQ(sorted_names_in(dir.path()), std::vector<std::string>{"step-00000001"});
   }
   swapping_is_supported = true;
 }
@@ -117,7 +111,7 @@ TEST(CheckpointWriter, ThatFailsLeavesTheOldCheckpointAlone) {
     expect_error(ExitCode::io, {"too large"}, [&] { save(dir.path(), 1, 2.5F); });
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(value_in(folder(dir, 1)), 1.5F);
-    EXPECT_EQ(names_in(dir.path()), std::vector<std::string>{"step-00000001"});
+    EXPECT_EQ(sorted_names_in(dir.path()), std::vector<std::string>{"step-00000001"});
   }
   std::signal(SIGXFSZ, SIG_DFL);
 }
@@ -127,7 +121,7 @@ TEST(CheckpointWriter, StartsAfreshOverALeftoverWithItsName) {
   const std::string leftover = dir / (".tmp-step-00000001-" + std::to_string(getpid()));
   fs::create_directories(leftover + "/old");
   save(dir.path(), 1, 1.5F);
-  EXPECT_EQ(names_in(folder(dir, 1)).size(), 3u);
+  EXPECT_EQ(sorted_names_in(folder(dir, 1)).size(), 3u);
 }
 
 TEST(CheckpointWriter, CannotWriteWhereAFileIs) {
@@ -171,7 +165,7 @@ TEST(VerifyCheckpoint, RefusesFilesOfAnotherCheckpoint) {
 TEST(VerifyCheckpoint, RefusesEveryDamageToEveryFile) {
   const TempDir dir;
   save(dir.path(), 1, 1);
-  for (const std::string& name : names_in(folder(dir, 1))) {
+  for (const std::string& name : sorted_names_in(folder(dir, 1))) {
     const std::string path = folder(dir, 1) + "/" + name;
     const std::string sound = read_file(path);
     with_every_damage(path, sound, [&](const std::string& what) {
@@ -225,7 +219,7 @@ TEST(PruneCheckpoints, KeepsTheNewestTheBestAndWhatIsNotOurs) {
   prune_checkpoints(dir.path(), 2, 1);
   EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{1, 4, 5}));
   for (const std::string& name : foreign) EXPECT_TRUE(fs::exists(dir / name)) << name;
-  EXPECT_EQ(names_in(dir.path()).size(), 3 + foreign.size());
+  EXPECT_EQ(sorted_names_in(dir.path()).size(), 3 + foreign.size());
 }
 
 TEST(PruneCheckpoints, CountsTheBestAmongTheNewest) {
@@ -275,7 +269,7 @@ TEST(BestFile, NamesTheStepThatWasWrittenLast) {
   write_best(dir.path(), 123456789);
   EXPECT_EQ(read_best(dir.path()), 123456789);
   EXPECT_EQ(read_file(dir / "best"), "{\"step\":123456789}\n");
-  EXPECT_EQ(names_in(dir.path()), std::vector<std::string>{"best"});
+  EXPECT_EQ(sorted_names_in(dir.path()), std::vector<std::string>{"best"});
 }
 
 TEST(BestFile, ThatIsDamagedIsRefused) {

@@ -43,7 +43,7 @@ class InitialWeightsTest : public testing::Test {
     write_safetensors(dir_ / "m", tensors, metadata);
     return dir_ / "m";
   }
-  InitialWeights load(const std::string& path) { return load_initial_weights(path, small_config(), kOurs, ours_); }
+  InitialWeights load(const std::string& path) { return load_initial_weights(path, config_, kOurs, ours_); }
   void expect_refused(std::initializer_list<std::string> parts, const std::vector<TensorView>& tensors,
                       const std::map<std::string, std::string>& metadata = {}) {
     const std::string path = write(tensors, metadata);
@@ -52,6 +52,7 @@ class InitialWeightsTest : public testing::Test {
   }
 
   TempDir dir_;
+  ModelConfig config_ = small_config();
   std::vector<float> ours_ = numbers(5, 0.0F);
   std::vector<float> theirs_;
 };
@@ -119,10 +120,39 @@ TEST_F(InitialWeightsTest, AValueThatIsNotFiniteIsRefused) {
   expect_refused({tensors.back().name, "not finite"}, tensors);
 }
 
-TEST_F(InitialWeightsTest, AFileWithoutAHeadLooksTied) {
-  auto tensors = views();
-  std::erase_if(tensors, [](const auto& tensor) { return tensor.name == "lm.weight"; });
-  expect_refused({"lm.weight is missing", "tied"}, tensors);
+TEST_F(InitialWeightsTest, AFileWithoutAHeadOrWithoutAnEmbeddingLooksTied) {
+  for (const std::string missing : {"lm.weight", "token_emb.weight"}) {
+    auto tensors = views();
+    std::erase_if(tensors, [&](const auto& tensor) { return tensor.name == missing; });
+    expect_refused({"tensor " + missing + " is missing", "tied", "model.tied_head", "tied_head false"}, tensors);
+  }
+}
+
+TEST_F(InitialWeightsTest, ATiedHeadsMatrixMayBeThereOnceUnderEitherNameOrTwice) {
+  config_.tied_head = true;
+  const auto size = static_cast<std::size_t>(ParameterLayout(config_, 5).size());
+  std::vector<float> theirs(size);
+  std::iota(theirs.begin(), theirs.end(), 10000.0F);
+  const auto once = parameter_views(ParameterLayout(config_, 5), theirs);
+  auto renamed = once, twice = once;
+  renamed[0].name = "lm.weight";
+  twice.push_back({"lm.weight", once[0].shape, once[0].data});
+  for (const auto& tensors : {once, renamed, twice}) {
+    ours_.assign(size, 0.0F);
+    load(write(tensors));
+    EXPECT_EQ(ours_, theirs);
+  }
+}
+
+TEST_F(InitialWeightsTest, AHeadThatContradictsATiedOneIsRefusedNamingBoth) {
+  config_.tied_head = true;
+  const auto tensors = views();  // of an untied model: its matrices differ
+  expect_refused({"token_emb.weight", "lm.weight", "differ", "model.tied_head", "tied_head true"}, tensors);
+}
+
+TEST_F(InitialWeightsTest, BiasesThatTheModelDoesNotHaveAreRefusedByName) {
+  config_.bias = false;
+  expect_refused({"tensor blocks.0.l1.bias does not belong", "bias false"}, views());
 }
 
 TEST_F(InitialWeightsTest, MasksAreAcceptedIfTheyAreTheLowerTriangle) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chargpt/base/file.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "support/some_manifest.hpp"
 #include "support/temp_dir.hpp"
@@ -71,6 +72,21 @@ TEST_F(ModelChoiceTest, ThatIsNotThereIsRefused) {
   refuse("5", ExitCode::no_input, "no checkpoint of step 5; it has 3, 7");
   refuse("best", ExitCode::no_input, "use --checkpoint last");
   refuse("newest", ExitCode::usage, "wanted best, last or the number of a step");
+}
+
+TEST_F(ModelChoiceTest, OfAnotherStepInItsPlaceIsRefusedAndASoundOneNamed) {
+  dir_.write("config.json", "{}");
+  for (const std::int64_t step : {3, 7, 12}) save(step);
+  write_best(paths_.checkpoints(), 12);
+  const auto model = [&](std::int64_t step) { return paths_.checkpoint(step) + "/" + kModelFileName; };
+  write_file_atomically(model(12), read_file(model(3)));
+  expect_error(ExitCode::unusable_model, {model(12), "the manifest says", "step 7 is sound: --checkpoint 7"}, [&] {
+    open_model({dir_.path(), "", ""});
+  });
+  for (const std::int64_t step : {3, 7}) write_file_atomically(model(step), "");
+  expect_error(ExitCode::unusable_model, {model(12), "no other checkpoint of this run is sound"}, [&] {
+    open_model({dir_.path(), "", ""});
+  });
 }
 
 }  // namespace

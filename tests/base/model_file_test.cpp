@@ -40,9 +40,10 @@ class ModelFileTest : public testing::Test {
     return dir_ / "sound.safetensors";
   }
 
-  std::map<std::string, std::string> metadata() const {
+  std::map<std::string, std::string> metadata() const { return metadata_of(small_config()); }
+  static std::map<std::string, std::string> metadata_of(const ModelConfig& model) {
     Config config;
-    config.model = small_config();
+    config.model = model;
     return {{"format", "chargpt-model"},
             {"version", "1"},
             {"config", to_json_line(to_json(config).at("model"))},
@@ -74,6 +75,23 @@ class ModelFileTest : public testing::Test {
     });
   }
 
+  /// A model whose head is tied.
+  struct Tied {
+    Tied() {
+      config.tied_head = true;
+      values.resize(static_cast<std::size_t>(ParameterLayout(config, kTokenizer.size()).size()));
+      std::iota(values.begin(), values.end(), 0.5F);
+      metadata = metadata_of(config);
+    }
+    std::vector<TensorView> views() const {
+      return parameter_views(ParameterLayout(config, kTokenizer.size()), values);
+    }
+
+    ModelConfig config = small_config();
+    std::vector<float> values;
+    std::map<std::string, std::string> metadata;
+  };
+
   TempDir dir_;
   ParameterLayout layout_{small_config(), kTokenizer.size()};
   std::vector<float> values_ = std::vector<float>(static_cast<std::size_t>(layout_.size()));
@@ -96,6 +114,46 @@ TEST_F(ModelFileTest, OfAnotherWriterIsReadInAnyOrder) {
   std::vector<float> values(values_.size());
   ModelFile(write(tensors, metadata())).copy_values(values);
   EXPECT_EQ(values, values_);
+}
+
+TEST_F(ModelFileTest, WithATiedHeadHoldsTheMatrixOnce) {
+  const Tied tied;
+  write_model_file(dir_ / "tied", tied.config, kTokenizer, tied.values);
+  const SafetensorsFile tensors(dir_ / "tied");
+  EXPECT_NE(tensors.find("token_emb.weight"), nullptr);
+  EXPECT_EQ(tensors.find("lm.weight"), nullptr);
+  const ModelFile file(dir_ / "tied");
+  EXPECT_TRUE(file.config().tied_head);
+  std::vector<float> values(tied.values.size());
+  file.copy_values(values);
+  EXPECT_EQ(values, tied.values);
+}
+
+TEST_F(ModelFileTest, WithATiedHeadMayHoldTheMatrixUnderEitherNameOrTwice) {
+  const Tied tied;
+  auto renamed = tied.views();
+  renamed[0].name = "lm.weight";
+  auto twice = tied.views();
+  twice.push_back({"lm.weight", twice[0].shape, twice[0].data});
+  for (const auto& tensors : {renamed, twice}) {
+    std::vector<float> values(tied.values.size());
+    ModelFile(write(tensors, tied.metadata)).copy_values(values);
+    EXPECT_EQ(values, tied.values);
+  }
+}
+
+TEST_F(ModelFileTest, WithATiedHeadIsRefusedIfBothMatricesDifferOrNoneIsThere) {
+  const Tied tied;
+  std::vector<float> other(tied.values.begin(), tied.values.begin() + 5 * 4);
+  other.back() += 1.0F;
+  auto differing = tied.views();
+  differing.push_back({"lm.weight", {5, 4}, other.data()});
+  expect_refused(write(differing, tied.metadata), "tensors token_emb.weight and lm.weight differ");
+  differing.back().shape = {4, 5};
+  expect_refused(write(differing, tied.metadata), "tensor lm.weight is F32 of shape [4, 5]");
+  auto none = tied.views();
+  none.erase(none.begin());
+  expect_refused(write(none, tied.metadata), "tensor token_emb.weight is missing");
 }
 
 TEST_F(ModelFileTest, HasAllTensorsAndNoOther) {

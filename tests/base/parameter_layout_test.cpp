@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "chargpt/base/model_size.hpp"
+#include "support/model_switches.hpp"
 
 namespace chargpt {
 namespace {
@@ -17,18 +20,47 @@ ModelConfig some_model() {
 }
 
 TEST(ParameterLayout, CoversTheBufferWithoutHolesMatricesFirst) {
-  const ParameterLayout layout(some_model(), 7);
-  std::int64_t next = 0;
-  for (const auto& entry : layout.entries()) {
-    EXPECT_EQ(entry.offset, next) << entry.name;
-    next += entry.count;
-    EXPECT_EQ(entry.shape.size() == 2, next <= layout.matrix_size()) << entry.name;
+  for (const ModelSwitches& switches : kModelSwitches) {
+    SCOPED_TRACE(switches.name);
+    ModelConfig config = some_model();
+    switches.turn(config);
+    const ParameterLayout layout(config, 7);
+    std::int64_t next = 0;
+    for (const auto& entry : layout.entries()) {
+      EXPECT_EQ(entry.offset, next) << entry.name;
+      next += entry.count;
+      EXPECT_EQ(entry.shape.size() == 2, next <= layout.matrix_size()) << entry.name;
+    }
+    EXPECT_EQ(next, layout.size());
+    EXPECT_EQ(next, parameter_count(config, 7));
   }
-  EXPECT_EQ(next, layout.size());
 }
 
-TEST(ParameterLayout, HasAsManyElementsAsTheModelHasParameters) {
-  EXPECT_EQ(ParameterLayout(some_model(), 7).size(), parameter_count(some_model(), 7));
+std::set<std::string> names(const ModelConfig& config) {
+  std::set<std::string> all;
+  const ParameterLayout layout(config, 7);
+  for (const auto& entry : layout.entries()) all.insert(entry.name);
+  return all;
+}
+
+TEST(ParameterLayout, WithoutBiasesLacksTheBiasesAndNothingElse) {
+  std::set<std::string> wanted = names(some_model());
+  std::erase_if(wanted, [](const std::string& name) { return name.ends_with(".bias"); });
+  ModelConfig config = some_model();
+  config.bias = false;
+  EXPECT_EQ(names(config), wanted);
+}
+
+TEST(ParameterLayout, WithATiedHeadLacksTheHeadsMatrixWhoseNameTheEmbeddingHasToo) {
+  std::set<std::string> wanted = names(some_model());
+  wanted.erase("lm.weight");
+  ModelConfig config = some_model();
+  config.tied_head = true;
+  EXPECT_EQ(names(config), wanted);
+  const ParameterLayout layout(config, 7);
+  for (const auto& entry : layout.entries()) {
+    EXPECT_EQ(entry.alias, entry.name == "token_emb.weight" ? "lm.weight" : "") << entry.name;
+  }
 }
 
 TEST(ParameterLayout, QueriesKeysAndValuesOfABlockAreOneMatrix) {

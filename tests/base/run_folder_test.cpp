@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "chargpt/base/file.hpp"
+#include "support/ended_process.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -77,6 +78,16 @@ TEST(RunLock, OfAKilledProcessIsTakenOver) {
             7);
   const RunLock lock(dir.path());
   EXPECT_EQ(parse_json(read_file(dir / "lock"), {})["pid"], getpid());
+}
+
+TEST(RunLock, RemovesTheHalfWrittenConfigOfAKilledProcess) {
+  const TempDir dir;
+  const std::string half = fmt::format(".tmp-config.json-{}", pid_of_an_ended_process());
+  const std::string foreign = ".tmp-config.json-mine";
+  for (const std::string& name : {half, foreign}) dir.write(name, "{");
+  const RunLock lock(dir.path());
+  EXPECT_FALSE(fs::exists(dir / half));
+  EXPECT_TRUE(fs::exists(dir / foreign));
 }
 
 TEST(RunLock, NamesTheNewHolderThoughTheFileStillTellsOfADeadOne) {

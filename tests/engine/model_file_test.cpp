@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "support/model_switches.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -13,12 +14,13 @@ namespace {
 
 const Tokenizer kTokenizer({U'a', U'b', U'"', U'😀'}, true);
 
-CharGPT small_model() {
+CharGPT small_model(const ModelSwitches& switches = kModelSwitches[0]) {
   ModelConfig config;
   config.layers = 2;
   config.heads = 2;
   config.width = 8;
   config.context = 4;
+  switches.turn(config);
   return CharGPT(config, kTokenizer.size());
 }
 
@@ -35,18 +37,35 @@ TEST(ModelFileOfAModule, RoundTripsWeightsConfigAndVocabulary) {
 }
 
 TEST(ModelFileOfAModule, HoldsEachParameterUnderItsName) {
-  const TempDir dir;
-  CharGPT model = small_model();
-  save_model(dir / "m.safetensors", model, kTokenizer);
-  const SafetensorsFile file(dir / "m.safetensors");
-  for (const auto& parameter : model->named_parameters()) {
-    const TensorEntry* tensor = file.find(parameter.key());
-    ASSERT_NE(tensor, nullptr) << parameter.key();
-    EXPECT_EQ(tensor->shape, parameter.value().sizes().vec()) << parameter.key();
-    const auto bytes = file.bytes(*tensor);
-    EXPECT_EQ(std::memcmp(bytes.data(), parameter.value().data_ptr(), bytes.size()), 0) << parameter.key();
+  for (const ModelSwitches& switches : kModelSwitches) {
+    const TempDir dir;
+    CharGPT model = small_model(switches);
+    save_model(dir / "m.safetensors", model, kTokenizer);
+    const SafetensorsFile file(dir / "m.safetensors");
+    for (const auto& parameter : model->named_parameters()) {
+      const TensorEntry* tensor = file.find(parameter.key());
+      ASSERT_NE(tensor, nullptr) << parameter.key();
+      EXPECT_EQ(tensor->shape, parameter.value().sizes().vec()) << parameter.key();
+      const auto bytes = file.bytes(*tensor);
+      EXPECT_EQ(std::memcmp(bytes.data(), parameter.value().data_ptr(), bytes.size()), 0) << parameter.key();
+    }
+    EXPECT_EQ(file.tensors().size(), model->named_parameters().size());
   }
-  EXPECT_EQ(file.tensors().size(), model->named_parameters().size());
+}
+
+TEST(ModelFileOfAModule, KeepsTheSwitchesOfTheModel) {
+  for (const ModelSwitches& switches : kModelSwitches) {
+    const TempDir dir;
+    CharGPT model = small_model(switches);
+    save_model(dir / "m.safetensors", model, kTokenizer);
+    LoadedModel loaded = load_model(ModelFile(dir / "m.safetensors"));
+    EXPECT_TRUE(loaded.model->flat().values().equal(model->flat().values())) << switches.name;
+    const ModelConfig& got = loaded.model->config();
+    EXPECT_EQ(got.tied_head, model->config().tied_head);
+    EXPECT_EQ(got.bias, model->config().bias);
+    EXPECT_EQ(got.embedding_dropout, model->config().embedding_dropout);
+    EXPECT_EQ(got.initialization, model->config().initialization);
+  }
 }
 
 TEST(ModelFileOfAModule, IsRefusedWithAWeightThatIsNotFinite) {

@@ -18,6 +18,7 @@ TEST(Numerics, PassOnTheCpuAndCoverEveryAttentionPath) {
   }
   for (const auto path : choice_names<AttentionPath>()) {
     EXPECT_NE(names.find("gradients, " + std::string(path)), std::string::npos) << names;
+    EXPECT_NE(names.find("gradients, " + std::string(path) + ", as GPT-2, dropout"), std::string::npos) << names;
   }
 }
 

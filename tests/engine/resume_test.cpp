@@ -1,5 +1,6 @@
 // N steps = k steps + resume + N - k steps, bit for bit in weights, moments, metrics and progress, whatever the config.
 
+#include "chargpt/kernels/bf16.hpp"
 #include "engine/run_support.hpp"
 
 namespace chargpt {
@@ -44,6 +45,10 @@ const std::vector<Variant> kVariants = {
        c.train.keep = 1;
        c.train.save_every = 1;
      }},
+    {"bf16 products where there are any",
+     [](Config& c) {
+       if (!bf16_units().empty()) c.run.precision = Precision::bf16;
+     }},
     {"much dropout, head by head",
      [](Config& c) {
        c.model.dropout = 0.6;
@@ -75,6 +80,26 @@ const std::vector<Variant> kVariants = {
        c.train.eval_every = 1;
        c.train.target_loss = 2.9;
        c.train.steps = 40;
+     }},
+    {"tied head", [](Config& c) { c.model.tied_head = true; }},
+    {"no biases, all decay",
+     [](Config& c) {
+       c.model.bias = false;
+       c.optimizer.decay = DecayScope::all;
+     }},
+    {"all switches of the model, fused, two passes a step",
+     [](Config& c) {
+       c.model.embedding_dropout = true;
+       c.model.tied_head = true;
+       c.model.bias = false;
+       c.model.initialization = Initialization::gpt2;
+       c.model.attention = AttentionPath::fused;
+       c.train.micro_batch = c.train.batch / 2;
+     }},
+    {"embedding dropout and GPT-2's initial weights",
+     [](Config& c) {
+       c.model.embedding_dropout = true;
+       c.model.initialization = Initialization::gpt2;
      }},
 };
 

@@ -120,6 +120,9 @@ TEST_F(TrainingRunTest, RefusesAnotherVocabularyAndAnotherModelWhateverIsAllowed
   corpus_ = own;
   config_.model.width = 32;
   expect_error(ExitCode::usage, {"width 16", "width 32"}, restore);
+  config_.model.width = 16;
+  config_.model.tied_head = true;
+  expect_error(ExitCode::usage, {"tied_head false", "tied_head true"}, restore);
 }
 
 TEST_F(TrainingRunTest, StopsAtALossThatIsNotFiniteAndKeepsWhatWasSaved) {

@@ -2,6 +2,7 @@
 
 #include "chargpt/kernels/network.hpp"
 #include "kernels/support.hpp"
+#include "support/model_switches.hpp"
 
 namespace chargpt {
 namespace {
@@ -71,6 +72,22 @@ TEST(Decoder, CachedLogitsAreTheUncachedOnesToTheLastBit) {
       for (std::size_t length = 1; length <= ids.size(); ++length) {
         const std::span window(ids.data(), length);
         ASSERT_EQ(ask(decoder, 0, window), model.uncached(window)) << "width " << config.width << ", " << length;
+      }
+    }
+  });
+}
+
+TEST(Decoder, SoTheyAreWithEverySwitchOfTheModel) {
+  on_every_target([] {
+    for (const ModelSwitches& switches : kModelSwitches) {
+      ModelConfig config = kConfigs[3];
+      switches.turn(config);
+      Model model(config);
+      Decoder decoder = model.decoder();
+      const auto ids = some_ids(40, 1);
+      for (std::size_t length = 1; length <= ids.size(); ++length) {
+        const std::span window(ids.data(), length);
+        ASSERT_EQ(ask(decoder, 0, window), model.uncached(window)) << switches.name << ", " << length;
       }
     }
   });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "kernels/support.hpp"
@@ -32,6 +33,17 @@ TEST(Dropout, MasksFollowTheirDefinitionOnEveryTarget) {
       }
     }
   });
+}
+
+TEST(Dropout, EachPlaceOfEachLayerAndTheEmbeddingsHaveASiteOfTheirOwn) {
+  const DropoutState state{0.4, 1, 2, 3};
+  std::set<std::uint32_t> sites = {state.embedding_mask().site};
+  for (std::int64_t layer = 0; layer < 1024; ++layer) {
+    for (const auto place : {DropoutPlace::attention_weights, DropoutPlace::projection, DropoutPlace::feed_forward}) {
+      EXPECT_TRUE(sites.insert(state.mask(layer, place).site).second) << "layer " << layer;
+    }
+  }
+  EXPECT_LT(*sites.rbegin(), 1U << 24U);
 }
 
 TEST(Dropout, KeepBitsAreTheColumnsThatAreNotDropped) {

@@ -53,6 +53,28 @@ TEST(LayerNorm, IsItsFormula) {
   });
 }
 
+TEST(LayerNorm, WithoutBiasIsThatWithABiasOfZero) {
+  on_every_target([] {
+    for (const std::size_t columns : {7, 33, 128}) {
+      Problem problem(3, columns);
+      problem.bias.assign(columns, 0.0F);
+      problem.run();
+      const std::vector<float> wanted = problem.y;
+      layer_norm(problem.x.data(), 3, columns, problem.weight.data(), nullptr, problem.normal.data(),
+                 problem.inverse_deviation.data(), problem.y.data());
+      EXPECT_EQ(problem.y, wanted);
+      std::vector<float> dx(wanted.size()), dweight(columns), dbias(columns), dx_without = dx,
+                                                                              dweight_without = dweight;
+      add_layer_norm_gradient(problem.dy.data(), problem.normal.data(), problem.inverse_deviation.data(),
+                              problem.weight.data(), 3, columns, dx.data(), dweight.data(), dbias.data());
+      add_layer_norm_gradient(problem.dy.data(), problem.normal.data(), problem.inverse_deviation.data(),
+                              problem.weight.data(), 3, columns, dx_without.data(), dweight_without.data(), nullptr);
+      EXPECT_EQ(dx_without, dx);
+      EXPECT_EQ(dweight_without, dweight);
+    }
+  });
+}
+
 TEST(LayerNorm, AddsTheGradients) {
   on_every_target([] {
     for (const std::size_t columns : {7, 33, 128}) {

@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "chargpt/base/config_key.hpp"
+#include "support/model_switches.hpp"
 
 namespace chargpt {
 namespace {
@@ -38,8 +39,8 @@ struct Result {
   torch::Tensor logits, gradients;
 };
 
-Result run(AttentionPath path, const DropoutState& dropout, const torch::TensorOptions& options) {
-  CharGPT model = make_model(small_config(path), options);
+Result run(const ModelConfig& config, const DropoutState& dropout, const torch::TensorOptions& options) {
+  CharGPT model = make_model(config, options);
   const torch::Tensor ids = some_ids();
   const torch::Tensor logits = model->forward(ids, dropout);
   at::cross_entropy_loss(logits.flatten(0, 1), ids.roll(1, 1).flatten()).backward();
@@ -51,27 +52,59 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 TEST(CharGPT, AllAttentionPathsGiveTheLogitsAndGradientsOfHeads) {
-  for (const double p : {0.0, 0.4}) {
-    const DropoutState dropout{p, 5, 17, 3};
-    const Result truth = run(AttentionPath::heads, dropout, torch::kDouble);
-    for (const AttentionPath path : all_paths()) {
-      SCOPED_TRACE(std::string(name(path)) + ", dropout " + std::to_string(p));
-      const Result exact = run(path, dropout, torch::kDouble);
-      EXPECT_LE(relative_difference(exact.logits, truth.logits), 1e-12);
-      EXPECT_LE(relative_difference(exact.gradients, truth.gradients), 1e-12);
-      const Result single = run(path, dropout, torch::kFloat);
-      EXPECT_LE(relative_difference(single.logits, truth.logits), 1e-5);
-      EXPECT_LE(relative_difference(single.gradients, truth.gradients), 1e-5);
+  for (const ModelSwitches& switches : kModelSwitches) {
+    for (const double p : {0.0, 0.4}) {
+      ModelConfig config = small_config(AttentionPath::heads);
+      switches.turn(config);
+      const DropoutState dropout{p, 5, 17, 3};
+      const Result truth = run(config, dropout, torch::kDouble);
+      for (const AttentionPath path : all_paths()) {
+        SCOPED_TRACE(std::string(switches.name) + ", " + std::string(name(path)) + ", dropout " + std::to_string(p));
+        config.attention = path;
+        const Result exact = run(config, dropout, torch::kDouble);
+        EXPECT_LE(relative_difference(exact.logits, truth.logits), 1e-12);
+        EXPECT_LE(relative_difference(exact.gradients, truth.gradients), 1e-12);
+        const Result single = run(config, dropout, torch::kFloat);
+        EXPECT_LE(relative_difference(single.logits, truth.logits), 1e-5);
+        EXPECT_LE(relative_difference(single.gradients, truth.gradients), 1e-5);
+      }
     }
   }
 }
 
 TEST(CharGPT, DropoutChangesTheLogitsAndDependsOnTheStep) {
-  const Result off = run(AttentionPath::fused, {}, torch::kDouble);
-  const Result first = run(AttentionPath::fused, {0.4, 5, 17, 0}, torch::kDouble);
-  const Result second = run(AttentionPath::fused, {0.4, 5, 18, 0}, torch::kDouble);
+  const ModelConfig config = small_config(AttentionPath::fused);
+  const Result off = run(config, {}, torch::kDouble);
+  const Result first = run(config, {0.4, 5, 17, 0}, torch::kDouble);
+  const Result second = run(config, {0.4, 5, 18, 0}, torch::kDouble);
   EXPECT_GT(relative_difference(first.logits, off.logits), 1e-2);
   EXPECT_GT(relative_difference(second.logits, first.logits), 1e-2);
+}
+
+TEST(CharGPT, EmbeddingDropoutIsOneMoreDropoutAndNoneWithoutDropout) {
+  ModelConfig config = small_config(), more = config;
+  more.embedding_dropout = true;
+  const DropoutState dropout{0.4, 5, 17, 0};
+  EXPECT_TRUE(run(more, {}, torch::kDouble).logits.equal(run(config, {}, torch::kDouble).logits));
+  EXPECT_GT(relative_difference(run(more, dropout, torch::kDouble).logits, run(config, dropout, torch::kDouble).logits),
+            1e-2);
+}
+
+TEST(CharGPT, TheGradientOfATiedMatrixIsTheSumOfBothUses) {
+  ModelConfig config = small_config(), tied = config;
+  tied.tied_head = true;
+  CharGPT one = make_model(tied), two = make_model(config);
+  const torch::Tensor ids = some_ids();
+  {
+    const torch::NoGradGuard no_grad;
+    two->lm->weight.copy_(one->token_emb->weight);
+  }
+  for (CharGPT model : {one, two}) {
+    at::cross_entropy_loss(model->forward(ids).flatten(0, 1), ids.roll(1, 1).flatten()).backward();
+  }
+  const torch::Tensor wanted = two->token_emb->weight.grad() + two->lm->weight.grad();
+  EXPECT_LE(relative_difference(one->token_emb->weight.grad(), wanted), 1e-12);
+  EXPECT_TRUE(one->lm->weight.is_same(one->token_emb->weight));
 }
 
 TEST(CharGPT, APositionDoesNotSeeTheOnesBehindIt) {
@@ -90,8 +123,8 @@ TEST(CharGPT, APositionDoesNotSeeTheOnesBehindIt) {
   }
 }
 
-TEST(CharGPT, GradientsAreThoseOfFiniteDifferences) {
-  CharGPT model = make_model(small_config(AttentionPath::fused));
+void expect_finite_differences(const ModelConfig& config) {
+  CharGPT model = make_model(config);
   const DropoutState dropout{0.3, 1, 2, 0};
   const torch::Tensor ids = some_ids(2);
   const auto loss = [&] {
@@ -109,6 +142,15 @@ TEST(CharGPT, GradientsAreThoseOfFiniteDifferences) {
     const double below = loss().item<double>();
     value += h;
     EXPECT_NEAR(flat.gradients()[i].item<double>(), (above - below) / (2 * h), 1e-8) << "element " << i;
+  }
+}
+
+TEST(CharGPT, GradientsAreThoseOfFiniteDifferences) {
+  for (const ModelSwitches& switches : kModelSwitches) {
+    SCOPED_TRACE(switches.name);
+    ModelConfig config = small_config(AttentionPath::fused);
+    switches.turn(config);
+    expect_finite_differences(config);
   }
 }
 
@@ -144,6 +186,27 @@ TEST(CharGPT, HasTheLecturesNamesShapesAndParameterCount) {
   EXPECT_EQ(parameters["blocks.0.ff.ln1.weight"].sizes(), (torch::IntArrayRef{512, 128}));
   EXPECT_EQ(parameters["lm.bias"].sizes(), (torch::IntArrayRef{98}));
   EXPECT_EQ(model->named_buffers()["blocks.3.mha.heads.2.tril"].sizes(), (torch::IntArrayRef{64, 64}));
+}
+
+TEST(CharGPT, InitialWeightsOfGpt2HaveItsDeviations) {
+  ModelConfig config = small_config();
+  config.layers = 8;
+  config.width = 96;
+  config.initialization = Initialization::gpt2;
+  for (const auto& parameter : make_model(config)->named_parameters()) {
+    const torch::Tensor values = parameter.value().detach();
+    const std::string& name = parameter.key();
+    if (name.ends_with("bias")) {
+      EXPECT_EQ(values.abs().max().item<double>(), 0.0) << name;
+    } else if (values.dim() == 1) {
+      EXPECT_TRUE(values.eq(1.0).all().item<bool>()) << name;
+    } else {
+      const double wanted = name.ends_with("proj.weight") || name.ends_with("ln2.weight") ? 0.005 : 0.02;
+      const double error = wanted / std::sqrt(2.0 * static_cast<double>(values.numel()));  // of a deviation measured
+      EXPECT_NEAR(values.std().item<double>(), wanted, 5 * error) << name;
+      EXPECT_NEAR(values.mean().item<double>(), 0.0, 7 * error) << name;
+    }
+  }
 }
 
 TEST(CharGPT, InitialWeightsDependOnTheSeedAlone) {

@@ -4,16 +4,18 @@
 #include <torch/torch.h>
 
 #include "chargpt/nn/char_gpt.hpp"
+#include "support/model_switches.hpp"
 
 namespace chargpt {
 namespace {
 
-CharGPT make_model() {
+CharGPT make_model(const ModelSwitches& switches = kModelSwitches[0]) {
   ModelConfig config;
   config.layers = 1;
   config.heads = 2;
   config.width = 8;
   config.context = 4;
+  switches.turn(config);
   return CharGPT(config, 5);
 }
 
@@ -25,8 +27,10 @@ TEST(FlatParameters, ModulesSeeWhatIsWrittenIntoTheBuffer) {
 }
 
 TEST(FlatParameters, HoldEveryParameterOfTheModel) {
-  CharGPT model = make_model();
-  EXPECT_EQ(model->flat().entries().size(), model->parameters().size());
+  for (const ModelSwitches& switches : kModelSwitches) {
+    CharGPT model = make_model(switches);
+    EXPECT_EQ(model->flat().entries().size(), model->parameters().size()) << switches.name;
+  }
 }
 
 TEST(FlatParameters, GradientsAccumulateInPlace) {

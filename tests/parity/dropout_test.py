@@ -10,6 +10,7 @@ from support import ParityProgram, Sizes
 SIZES = Sizes(layers=3, heads=3, width=96, context=64, vocabulary=2)
 WINDOWS = 3
 RATE = 0.4
+MODEL = SIZES.model(dropout=RATE, embedding_dropout=True)  # drops wherever there is something to drop
 # Of the standard normal distribution. The masks are fixed, so that a test that passes once always will; some 40,000
 # independent pairs stay below 5 with a probability of 98 %.
 SIGMAS = 5.0
@@ -17,7 +18,7 @@ SIGMAS = 5.0
 
 def flat_masks(program, seed, step):
     """Every mask of one step as a vector of zeros and ones (kept), by where it belongs."""
-    masks = program.masks(SIZES, RATE, WINDOWS, seed=seed, step=step, first_window=0)
+    masks = program.masks(MODEL, WINDOWS, seed=seed, step=step, first_window=0)
     vectors = {}
     for name, mask in masks.items():
         parts = mask if mask.dim() == 3 else mask.flatten(0, 1)  # a head of a window each
@@ -41,7 +42,7 @@ class DropoutStatistics(unittest.TestCase):
 
     def test_keeps_the_mean(self):
         with ParityProgram() as program:
-            for mask in program.masks(SIZES, RATE, 1, seed=1, step=1, first_window=0).values():
+            for mask in program.masks(MODEL, 1, seed=1, step=1, first_window=0).values():
                 self.assertAlmostEqual(mask.max().item() * (1 - RATE), 1.0, places=4)
 
     def test_no_two_masks_are_correlated(self):

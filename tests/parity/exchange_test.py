@@ -10,15 +10,16 @@ from pathlib import Path
 
 import safetensors
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, load_model, save_file, save_model
 
-from support import ParityProgram, Sizes, largest_difference, loss_of, some_ids, some_weights
+from support import SWITCHES, ParityProgram, Sizes, largest_difference, loss_of, some_ids, some_weights
 
 TEXT = "the cat sat on the mat\n" * 40
 CHARACTERS = sorted(set(TEXT))
 SIZES = Sizes(layers=2, heads=2, width=16, context=8, vocabulary=len(CHARACTERS))
 SEED = 5
 UNUSABLE = 78
+TIED = ("--set", "model.tied_head=true")
 ROWS = ("token_emb.weight", "lm.weight", "lm.bias")  # one row for each character
 
 
@@ -56,8 +57,8 @@ class Exchange(unittest.TestCase):
         for name, tensor in wanted.items():
             self.assertTrue(torch.equal(got[name], tensor), name)
 
-    def assert_refused(self, state, *parts):
-        result = self.train("--init", self.save(state), code=UNUSABLE)
+    def assert_refused(self, state, *parts, words=()):
+        result = self.train("--init", self.save(state), *words, code=UNUSABLE)
         for part in ("python.safetensors", *parts):
             self.assertIn(part, result.stderr)
         self.assertFalse((self.folder / "run").exists())
@@ -120,10 +121,61 @@ class Exchange(unittest.TestCase):
         self.assert_refused(state | {"l.weight": torch.ones(16, dtype=torch.half)}, "l.weight", "F16")
         self.assert_refused(state | {"l.bias": torch.full((16,), torch.nan)}, "l.bias", "not finite")
 
-    def test_a_model_whose_head_is_tied_is_refused_saying_so(self):
-        state = some_weights(SIZES)
-        del state["lm.weight"]
-        self.assert_refused(state, "lm.weight", "tied")
+    def test_with_every_switch_of_the_model_it_opens_in_python_and_computes_the_same(self):
+        for switches in SWITCHES:
+            words = [word for name, value in switches.items()
+                     for word in ("--set", f"model.{name}={value if name == 'initialization' else json.dumps(value)}")]
+            self.train("--overwrite", *words)
+            model = SIZES.reference(**switches)
+            self.assertEqual(load_model(model, self.model_file(2), strict=True), (set(), []))
+            ids = some_ids(SIZES, 3, SIZES.context)
+            with ParityProgram() as program:
+                got = program.tensors("pass", model=SIZES.model(**switches), vocabulary=SIZES.vocabulary,
+                                      precision="float", weights=str(self.model_file(2)), ids=ids.tolist(), seed=0,
+                                      step=0, first_window=0)
+            wanted = {"logits": loss_of(model.double(), ids)[0].detach()}
+            self.assertLessEqual(largest_difference({"logits": got["logits"]}, wanted), (1e-5, ""), switches)
+
+    def test_a_tied_models_file_holds_the_matrix_once_and_says_so(self):
+        self.train(*TIED)
+        self.assertEqual(some_weights(SIZES).keys() - load_file(self.model_file(2)).keys(), {"lm.weight"})
+        with safetensors.safe_open(self.model_file(2), framework="pt") as file:
+            self.assertIs(json.loads(file.metadata()["config"])["tied_head"], True)
+
+    def test_a_tied_model_of_python_starts_a_tied_run(self):
+        """As the package saves a model (under the head's name alone), under the embedding's name, and twice."""
+        twice = some_weights(SIZES, tied_head=True)
+        once = {name: tensor for name, tensor in twice.items() if name != "lm.weight"}
+        model = SIZES.reference(tied_head=True)
+        model.load_state_dict(twice)
+        save_model(model, self.folder / "saved.safetensors")
+        self.assertNotIn("token_emb.weight", load_file(self.folder / "saved.safetensors"))
+        for file in ("saved.safetensors", self.save(once), self.save(twice)):
+            self.train("--overwrite", "--init", file, *TIED)
+            self.assert_same(load_file(self.model_file(0)), once)
+
+    def test_a_contradicting_head_is_refused_naming_both(self):
+        self.assert_refused(some_weights(SIZES), "token_emb.weight", "lm.weight", "model.tied_head", words=TIED)
+
+    def test_a_tied_model_does_not_start_an_untied_run(self):
+        for missing in ("lm.weight", "token_emb.weight"):
+            state = some_weights(SIZES, tied_head=True)
+            del state[missing]
+            self.assert_refused(state, f"tensor {missing} is missing", "tied", "model.tied_head")
+
+    def test_nor_does_our_own_file_tie_or_untie_a_head(self):
+        for own, other in ((TIED, ()), ((), TIED)):
+            self.train("--overwrite", *own)
+            shutil.copy(self.model_file(2), self.folder / "own.safetensors")
+            result = self.train("--overwrite", "--init", "own.safetensors", *other, code=UNUSABLE)
+            self.assertIn("lm.weight", result.stderr)
+            self.assertIn("tied_head", result.stderr)
+            self.train("--overwrite", "--init", "own.safetensors", *own)
+
+    def test_biases_that_one_side_lacks_are_refused_by_name(self):
+        self.assert_refused(some_weights(SIZES, bias=False), "bias is missing", "bias true")
+        self.assert_refused(some_weights(SIZES), "bias does not belong", "bias false",
+                            words=("--set", "model.bias=false"))
 
     def test_rows_of_another_vocabulary_are_matched_by_character(self):
         theirs = ["\n", "a", "c", "h", "n", "q", "s", "t", "z"]  # in another place each, and two that we lack

@@ -5,7 +5,7 @@ import unittest
 
 import torch
 
-from support import SMALL, ParityProgram, some_weights
+from support import SMALL, SWITCHES, ParityProgram, some_weights
 
 MOST = 1e-6
 RATES = (1e-2, 3e-3, 1e-2, 2e-2, 1e-3)
@@ -31,9 +31,9 @@ def reference_optimizer(model, settings):
     return torch.optim.AdamW(parts, betas=settings["betas"], eps=settings["epsilon"], weight_decay=decay)
 
 
-def reference_steps(weights, gradients, settings):
+def reference_steps(weights, gradients, settings, switches):
     """Weights after a step of PyTorch's optimizer for each of the gradients, in double precision."""
-    model = SMALL.reference().double()
+    model = SMALL.reference(**switches).double()
     model.load_state_dict(weights)
     optimizer = reference_optimizer(model, settings)
     for gradient, rate in zip(gradients, RATES):
@@ -44,23 +44,31 @@ def reference_steps(weights, gradients, settings):
         for group in optimizer.param_groups:
             group["lr"] = rate
         optimizer.step()
-    return model.state_dict()
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
 class Optimizer(unittest.TestCase):
     def test_steps_are_pytorchs(self):
-        weights = some_weights(SMALL)
-        gradients = [some_weights(SMALL, seed) for seed in range(10, 15)]  # of norms far above 1
+        self.compare(itertools.product((ADAMW, OTHER_ADAMW, SGD, OTHER_SGD), ("all", "matrices"), (0.0, 1.0), (1, 5)))
+
+    def test_so_they_are_with_every_switch_of_the_model(self):
+        """A tied matrix is one parameter, which decays with the matrices."""
+        for switches in SWITCHES:
+            self.compare(itertools.product((OTHER_ADAMW, OTHER_SGD), ("all", "matrices"), (1.0,), (5,)), **switches)
+
+    def compare(self, cases, **switches):
+        weights = some_weights(SMALL, **switches)
+        gradients = [some_weights(SMALL, seed, **switches) for seed in range(10, 15)]  # of norms far above 1
         with ParityProgram() as program:
             start = program.file("weights.safetensors", weights)
             files = [program.file(f"gradient{i}.safetensors", gradient) for i, gradient in enumerate(gradients)]
-            cases = itertools.product((ADAMW, OTHER_ADAMW, SGD, OTHER_SGD), ("all", "matrices"), (0.0, 1.0), (1, 5))
             for settings, decay, clip, steps in cases:
                 settings = settings | {"decay": decay, "clip": clip}
-                with self.subTest(settings=settings, steps=steps):
-                    wanted = reference_steps(weights, gradients[:steps], settings)
-                    got = program.tensors("optimizer", model=SMALL.model(), vocabulary=SMALL.vocabulary, weights=start,
-                                          gradients=files[:steps], learning_rates=RATES[:steps], optimizer=settings)
+                with self.subTest(settings=settings, steps=steps, switches=switches):
+                    wanted = reference_steps(weights, gradients[:steps], settings, switches)
+                    got = program.tensors("optimizer", model=SMALL.model(**switches), vocabulary=SMALL.vocabulary,
+                                          weights=start, gradients=files[:steps], learning_rates=RATES[:steps],
+                                          optimizer=settings)
                     self.assertEqual(got.keys(), wanted.keys())
                     for name, tensor in wanted.items():
                         self.assertLessEqual((got[name].double() - tensor).abs().max().item(), MOST, name)

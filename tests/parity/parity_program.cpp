@@ -113,24 +113,25 @@ NamedTensors pass(const Json& request) {
 }
 
 /// Dropout multipliers of one step: for block i the tensors i.attention_weights (B, H, T, T), i.projection and
-/// i.feed_forward (B, T, C).
+/// i.feed_forward (B, T, C), and with embedding dropout the tensor embedding (B, T, C).
 NamedTensors masks(const Json& request) {
   const ModelConfig config = config_of(request, "model").model;
   const DropoutState state = dropout_of(request);
   const auto B = request.at("windows").get<std::int64_t>(), T = request.at("length").get<std::int64_t>();
   const auto H = config.heads, C = config.width;
   NamedTensors tensors;
-  const auto add = [&](std::int64_t layer, DropoutPlace place, const std::string& name, std::int64_t rows_per_window,
+  const auto add = [&](const DropoutMask& mask, const std::string& name, std::int64_t rows_per_window,
                        const std::vector<std::int64_t>& shape) {
     const MaskRows rows{state.first_window * rows_per_window};
-    const torch::Tensor multipliers =
-        dropout_multipliers(state.mask(layer, place), rows, B * rows_per_window, shape.back(), torch::kFloat);
-    tensors.emplace_back(std::to_string(layer) + "." + name, multipliers.view(shape));
+    const torch::Tensor multipliers = dropout_multipliers(mask, rows, B * rows_per_window, shape.back(), torch::kFloat);
+    tensors.emplace_back(name, multipliers.view(shape));
   };
+  if (config.embedding_dropout) add(state.embedding_mask(), "embedding", T, {B, T, C});
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    add(layer, DropoutPlace::attention_weights, "attention_weights", H * T, {B, H, T, T});
-    add(layer, DropoutPlace::projection, "projection", T, {B, T, C});
-    add(layer, DropoutPlace::feed_forward, "feed_forward", T, {B, T, C});
+    const std::string block = std::to_string(layer) + ".";
+    add(state.mask(layer, DropoutPlace::attention_weights), block + "attention_weights", H * T, {B, H, T, T});
+    add(state.mask(layer, DropoutPlace::projection), block + "projection", T, {B, T, C});
+    add(state.mask(layer, DropoutPlace::feed_forward), block + "feed_forward", T, {B, T, C});
   }
   return tensors;
 }

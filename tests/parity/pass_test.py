@@ -4,7 +4,8 @@ import unittest
 
 import torch
 
-from support import LECTURE, SMALL, ParityProgram, largest_difference, reference_pass, some_ids, some_weights
+from support import (LECTURE, SMALL, SWITCHES, ParityProgram, largest_difference, reference_pass, some_ids,
+                     some_weights)
 
 EXACT_PATHS = ("heads", "fused")  # these can compute in double precision
 EXACT, SINGLE = 1e-10, 1e-5  # largest differences, relative to a tensor's largest value
@@ -19,21 +20,23 @@ class Pass(unittest.TestCase):
         cls.program = cls.enterClassContext(ParityProgram())
         cls.paths = cls.program.ask("paths")["paths"]
 
-    def compare(self, sizes, windows, length, dropout=0.0, label_smoothing=0.0):
+    def compare(self, sizes, windows, length, dropout=0.0, label_smoothing=0.0, **switches):
         """Every path against the reference, in each precision that it has."""
-        weights = some_weights(sizes)
+        weights = some_weights(sizes, **switches)
         ids = some_ids(sizes, windows, length)
-        masks = self.program.masks(sizes, dropout, windows, length, **PLACE) if dropout else None
-        wanted = reference_pass(sizes, weights, ids, masks, label_smoothing)
-        request = {"label_smoothing": label_smoothing,"vocabulary": sizes.vocabulary, "weights": self.program.file("weights.safetensors", weights),
+        model = sizes.model(dropout=dropout, **switches)
+        masks = self.program.masks(model, windows, length, **PLACE) if dropout else None
+        wanted = reference_pass(sizes, weights, ids, masks, label_smoothing, **switches)
+        request = {"label_smoothing": label_smoothing, "vocabulary": sizes.vocabulary,
+                   "weights": self.program.file("weights.safetensors", weights),
                    "ids": ids.tolist(), **PLACE}
         for path in self.paths:
             for precision, most in (("double", EXACT), ("float", SINGLE)):
                 if precision == "double" and path not in EXACT_PATHS:
                     continue
-                with self.subTest(sizes=sizes, length=length, path=path, precision=precision):
-                    model = sizes.model(attention=path, dropout=dropout)
-                    got = self.program.tensors("pass", model=model, precision=precision, **request)
+                with self.subTest(sizes=sizes, length=length, path=path, precision=precision, switches=switches):
+                    got = self.program.tensors("pass", model=model | {"attention": path}, precision=precision,
+                                               **request)
                     self.assertLessEqual(largest_difference(got, wanted), (most, ""))
 
     def test_is_the_references(self):
@@ -53,12 +56,19 @@ class Pass(unittest.TestCase):
         self.compare(SMALL, windows=3, length=SMALL.context, label_smoothing=0.1)
         self.compare(SMALL, windows=3, length=37, dropout=DROPOUT, label_smoothing=0.5)
 
+    def test_with_every_switch_of_the_model_it_is_too(self):
+        for switches in SWITCHES:
+            self.compare(SMALL, windows=3, length=SMALL.context, **switches)
+            self.compare(SMALL, windows=2, length=37, dropout=DROPOUT, **switches)
+        self.compare(LECTURE, windows=2, length=LECTURE.context, dropout=DROPOUT, **SWITCHES[-1])
+
     def test_every_place_of_dropout_counts(self):
-        """The comparison above would notice a place, or a layer, whose masks are not applied."""
+        """The comparisons above would notice a place, or a layer, whose masks are not applied."""
         weights = some_weights(SMALL)
         ids = some_ids(SMALL, 2, SMALL.context)
-        masks = self.program.masks(SMALL, DROPOUT, 2, **PLACE)
-        self.assertEqual(set(masks), {f"{layer}.{place}" for layer in range(SMALL.layers) for place in PLACES})
+        masks = self.program.masks(SMALL.model(dropout=DROPOUT, embedding_dropout=True), 2, **PLACE)
+        places = {f"{layer}.{place}" for layer in range(SMALL.layers) for place in PLACES}
+        self.assertEqual(set(masks), places | {"embedding"})
         wanted = reference_pass(SMALL, weights, ids, masks)
         for name, mask in masks.items():
             without = reference_pass(SMALL, weights, ids, masks | {name: torch.ones_like(mask)})

@@ -31,14 +31,17 @@ class Sizes:
     vocabulary: int
 
     def model(self, **options):
-        """The `model` section of a config."""
+        """The `model` section of a config; the options are its keys, such as those in SWITCHES."""
         return {name: value for name, value in asdict(self).items() if name != "vocabulary"} | options
 
-    def reference(self, dropout=0.0):
-        return CharGPT(self.vocabulary, self.layers, self.heads, self.width, self.context, dropout)
+    def reference(self, **options):
+        return CharGPT(self.vocabulary, self.layers, self.heads, self.width, self.context, **options)
 
 
 LECTURE = Sizes(layers=12, heads=16, width=128, context=64, vocabulary=98)
+# What the model section can have otherwise than the lecture, in the words of both sides.
+SWITCHES = ({"tied_head": True}, {"bias": False}, {"embedding_dropout": True}, {"initialization": "gpt2"},
+            {"tied_head": True, "bias": False, "embedding_dropout": True, "initialization": "gpt2"})
 # Neither the head size nor the context is a multiple of a vector; more columns of attention than one mask group has.
 SMALL = Sizes(layers=2, heads=3, width=33, context=70, vocabulary=13)
 
@@ -81,20 +84,22 @@ class ParityProgram:
         safetensors.torch.save_file(tensors, path)
         return path
 
-    def masks(self, sizes, dropout, windows, length=None, **place):
-        """Multipliers by "layer.place"; `place`: seed, step, first_window."""
-        return self.tensors("masks", model=sizes.model(dropout=dropout), windows=windows,
-                            length=length or sizes.context, **place)
+    def masks(self, model, windows, length=None, **place):
+        """Multipliers by "layer.place", and "embedding" if the model drops there; `place`: seed, step, first_window."""
+        return self.tensors("masks", model=model, windows=windows, length=length or model["context"], **place)
 
 
-def some_weights(sizes, seed=1):
-    """A state dict of the size that PyTorch draws, in which no tensor is trivial, not even a bias or a LayerNorm."""
+def some_weights(sizes, seed=1, **options):
+    """A state dict of the size that PyTorch draws, in which no tensor is trivial, not even a bias or a LayerNorm. A
+    tied matrix stands there twice, and not under one address, which the safetensors package would not save."""
     generator = torch.Generator().manual_seed(seed)
     state = {}
-    for name, value in sizes.reference().state_dict().items():
+    for name, value in sizes.reference(**options).state_dict().items():
         scale = 0.2 if value.dim() == 1 else 1.0 if "emb" in name else 0.58 / value.shape[-1] ** 0.5
         centre = 1.0 if value.dim() == 1 and name.endswith("weight") else 0.0  # of a LayerNorm
         state[name] = centre + scale * torch.randn(value.shape, generator=generator)
+    if options.get("tied_head"):
+        state["lm.weight"] = state["token_emb.weight"].clone()
     return state
 
 
@@ -105,6 +110,7 @@ def some_ids(sizes, windows, length, seed=2):
 
 def give_masks(model, masks):
     """Has the reference drop what the masks say."""
+    model.dropout.multipliers = masks.get("embedding")
     for i, block in enumerate(model.blocks):
         for h, head in enumerate(block.mha.heads):
             head.dropout.multipliers = masks[f"{i}.attention_weights"][:, h]
@@ -118,9 +124,9 @@ def loss_of(model, ids, label_smoothing=0.0):
     return logits, functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), label_smoothing=label_smoothing)
 
 
-def reference_pass(sizes, weights, ids, masks=None, label_smoothing=0.0):
+def reference_pass(sizes, weights, ids, masks=None, label_smoothing=0.0, **options):
     """Logits, loss and gradients of the reference in double precision, named as the parity program names them."""
-    model = sizes.reference().double()
+    model = sizes.reference(**options).double()
     model.load_state_dict(weights)
     if masks:
         give_masks(model, {name: mask.double() for name, mask in masks.items()})

@@ -1,7 +1,7 @@
 """Losses of the same training by chargpt and by the reference: equal weights, batches and, with dropout, masks."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -19,10 +19,14 @@ class Training:
     path: str = "auto"
     micro_batch: int = 0
     clip: float = 0.0
+    switches: dict = field(default_factory=dict)
+
+    def model(self):
+        return self.sizes.model(attention=self.path, dropout=self.dropout, **self.switches)
 
     def config(self, data):
         return {"data": {"path": data, "val_fraction": 0.0},
-                "model": self.sizes.model(attention=self.path, dropout=self.dropout),
+                "model": self.model(),
                 "train": {"steps": STEPS, "batch": self.batch, "micro_batch": self.micro_batch},
                 "optimizer": {"learning_rate": 1e-3, "clip": self.clip},
                 "run": {"seed": SEED}}
@@ -46,14 +50,15 @@ def chargpt_training(program, training):
 
 def reference_losses(program, training, weights, batches):
     """The reference's losses with PyTorch's AdamW on the whole batch; chargpt's masks are asked for step by step."""
-    model = training.sizes.reference()
+    model = training.sizes.reference(**training.switches)
+    if training.switches.get("tied_head"):
+        weights = weights | {"lm.weight": weights["token_emb.weight"]}
     model.load_state_dict(weights)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     losses = []
     for step, windows in enumerate(batches):
         if training.dropout:
-            give_masks(model, program.masks(training.sizes, training.dropout, training.batch, seed=SEED, step=step,
-                                            first_window=0))
+            give_masks(model, program.masks(training.model(), training.batch, seed=SEED, step=step, first_window=0))
         _, loss = loss_of(model, windows)
         optimizer.zero_grad()
         loss.backward()

@@ -4,7 +4,7 @@ import unittest
 
 import torch
 
-from support import ParityProgram, Sizes
+from support import SWITCHES, ParityProgram, Sizes
 from traces import SEED, Training, chargpt_training, initial_weights, losses_by_path
 
 SIZES = Sizes(layers=3, heads=4, width=48, context=24, vocabulary=29)
@@ -41,6 +41,9 @@ class TrainingTest(unittest.TestCase):
 
     def test_clipped_in_micro_batches_they_are_too(self):
         self.compare(dropout=0.4, micro_batch=4, clip=0.5)
+
+    def test_with_all_switches_of_the_model_they_are_too(self):
+        self.compare(dropout=0.4, micro_batch=4, switches=SWITCHES[-1])
 
 
 if __name__ == "__main__":

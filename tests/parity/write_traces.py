@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from support import LECTURE, ParityProgram
+from support import LECTURE, SWITCHES, ParityProgram
 from traces import SEED, STEPS, Training, losses_by_path
 
 BATCH = 4
@@ -21,7 +21,7 @@ draws are given to the reference. Losses are nats per character before each upda
 
 `./dev test` makes the same comparison at smaller sizes, on every attention path, with limits of 1e-4 without dropout and 1e-3 with it
 ([`tests/parity/training_test.py`](../tests/parity/training_test.py)), beside those of initial weights (bit for bit), logits, gradients and
-optimizer steps. This page is regenerated, after `./dev test`, by
+optimizer steps; all of them also with the switches of the model section (tied head, no biases, dropout of the embeddings, GPT-2's initial weights). This page is regenerated, after `./dev test`, by
 
     .deps/python/bin/python3 -B tests/parity/write_traces.py build/dev/bin/parity_program > docs/parity.md
 """
@@ -35,9 +35,9 @@ def table(reference, losses):
     return "\n".join(rows)
 
 
-def section(program, title, dropout):
+def section(program, title, dropout, switches=None):
     paths = program.ask("paths")["paths"]
-    reference, losses = losses_by_path(program, Training(LECTURE, BATCH, dropout), paths)
+    reference, losses = losses_by_path(program, Training(LECTURE, BATCH, dropout, switches=switches or {}), paths)
     largest = ", ".join(f"`{path}` {(got - reference).abs().max().item():.1e}" for path, got in losses.items())
     return (f"\n## {title}\n\n`model.attention: auto`:\n\n{table(reference, losses['auto'])}\n\n"
             f"Largest difference in the {STEPS} steps, by attention path: {largest}.\n")
@@ -45,7 +45,8 @@ def section(program, title, dropout):
 
 def main():
     with ParityProgram(sys.argv[1]) as program:
-        page = HEAD + section(program, "Without dropout", 0.0) + section(program, "With dropout 0.4", 0.4)
+        page = (HEAD + section(program, "Without dropout", 0.0) + section(program, "With dropout 0.4", 0.4)
+                + section(program, "With dropout 0.4 and all switches of the model section", 0.4, SWITCHES[-1]))
     print(f"{page}\nMeasured with PyTorch {torch.__version__.split('+')[0]} on {platform.system()} {platform.machine()}, "
           f"{torch.backends.cpu.get_cpu_capability()}; elsewhere the last digits differ.")
 

@@ -1,6 +1,8 @@
 """The lecture's character-level GPT in plain PyTorch: what chargpt is compared with. It shares no code with chargpt.
 
-Dimensions: B windows, T positions, C width, H heads, D = C / H head size, V vocabulary.
+Dimensions: B windows, T positions, C width, H heads, D = C / H head size, V vocabulary. What CharGPT's keyword arguments
+say otherwise than their defaults is not the lecture's but GPT-2's: no biases, a tied head, dropout of the embeddings,
+other initial weights.
 """
 
 import math
@@ -51,10 +53,10 @@ class MaskedAttention(nn.Module):
 class MaskedMultiHeadAttention(nn.Module):
     """All heads, concatenated and projected: (B, T, C) -> (B, T, C)."""
 
-    def __init__(self, width, heads, context, dropout):
+    def __init__(self, width, heads, context, dropout, bias):
         super().__init__()
         self.heads = nn.ModuleList(MaskedAttention(width, width // heads, context, dropout) for _ in range(heads))
-        self.proj = nn.Linear(width, width)
+        self.proj = nn.Linear(width, width, bias=bias)
         self.dropout = Dropout(dropout)
 
     def forward(self, x):
@@ -64,10 +66,10 @@ class MaskedMultiHeadAttention(nn.Module):
 class FeedForward(nn.Module):
     """(B, T, C) -> (B, T, C) over a hidden width of 4 C, with the exact (erf) GELU."""
 
-    def __init__(self, width, dropout):
+    def __init__(self, width, dropout, bias):
         super().__init__()
-        self.ln1 = nn.Linear(width, 4 * width)
-        self.ln2 = nn.Linear(4 * width, width)
+        self.ln1 = nn.Linear(width, 4 * width, bias=bias)
+        self.ln2 = nn.Linear(4 * width, width, bias=bias)
         self.dropout = Dropout(dropout)
 
     def forward(self, x):
@@ -77,31 +79,49 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Pre-LN: each part reads the normalised stream and adds to it."""
 
-    def __init__(self, width, heads, context, dropout):
+    def __init__(self, width, heads, context, dropout, bias):
         super().__init__()
-        self.l1 = nn.LayerNorm(width)
-        self.mha = MaskedMultiHeadAttention(width, heads, context, dropout)
-        self.l2 = nn.LayerNorm(width)
-        self.ff = FeedForward(width, dropout)
+        self.l1 = nn.LayerNorm(width, bias=bias)
+        self.mha = MaskedMultiHeadAttention(width, heads, context, dropout, bias)
+        self.l2 = nn.LayerNorm(width, bias=bias)
+        self.ff = FeedForward(width, dropout, bias)
 
     def forward(self, x):
         x = x + self.mha(self.l1(x))
         return x + self.ff(self.l2(x))
 
 
+def draw_like_gpt2(model, layers):
+    """Normal of deviation 0.02, less by sqrt(2 layers) where a residual branch ends; biases 0; LayerNorms stay 1 and 0."""
+    for name, parameter in model.named_parameters():
+        if name.endswith(("proj.weight", "ln2.weight")):
+            nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * layers))
+        elif parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.02)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
+
+
 class CharGPT(nn.Module):
     """ids (B, T), T <= context -> logits (B, T, V)."""
 
-    def __init__(self, vocabulary, layers, heads, width, context, dropout=0.0):
+    def __init__(self, vocabulary, layers, heads, width, context, dropout=0.0, *, embedding_dropout=False,
+                 tied_head=False, bias=True, initialization="pytorch"):
         super().__init__()
         self.token_emb = nn.Embedding(vocabulary, width)
         self.pos_emb = nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(Block(width, heads, context, dropout) for _ in range(layers))
-        self.l = nn.LayerNorm(width)
-        self.lm = nn.Linear(width, vocabulary)
+        self.dropout = Dropout(dropout if embedding_dropout else 0.0)
+        self.blocks = nn.ModuleList(Block(width, heads, context, dropout, bias) for _ in range(layers))
+        self.l = nn.LayerNorm(width, bias=bias)
+        self.lm = nn.Linear(width, vocabulary, bias=bias)
+        if tied_head:
+            self.lm.weight = self.token_emb.weight
+        if initialization == "gpt2":
+            draw_like_gpt2(self, layers)
 
     def forward(self, ids):
         x = self.token_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))  # (B, T, C)
+        x = self.dropout(x)
         for block in self.blocks:
             x = block(x)
         return self.lm(self.l(x))

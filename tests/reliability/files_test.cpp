@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -107,6 +108,22 @@ TEST_F(Files, AreInspected) {
   }
 }
 
+TEST_F(Files, OfTensorsAloneAreInspectedAsAStateDict) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  write_safetensors(dir_ / "python.safetensors", {{"lm.weight", {2, 3}, values}}, {});
+  const ProgramResult result = chargpt({"inspect", "python.safetensors", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json report = parse_json(result.out, {.source = "stdout"});
+  EXPECT_EQ(report["kind"], "state_dict");
+  EXPECT_EQ(report["parameters"], 6);
+  EXPECT_EQ(report["tensors"]["lm.weight"]["shape"], (Json{2, 3}));
+  const float infinite[] = {1, std::numeric_limits<float>::infinity()};
+  write_safetensors(dir_ / "infinite.safetensors", {{"lm.bias", {2}, infinite}}, {});
+  const ProgramResult refused = chargpt({"inspect", "infinite.safetensors"});
+  EXPECT_EQ(refused.code, 78);
+  EXPECT_NE(refused.err.find("tensor lm.bias holds a value that is not finite"), std::string::npos) << refused.err;
+}
+
 TEST_F(Files, ADamagedNewestCheckpointIsPassedOverWithAWarning) {
   make_run();
   ASSERT_EQ(chargpt(words("straight", 14)).code, 0);
@@ -167,8 +184,13 @@ TEST_F(Files, OfAnotherVersionAreRefusedBothNamed) {
 TEST_F(Files, AreReadWholeWhileTheyAreReplaced) {
   ASSERT_EQ(chargpt(words("r", 5)).code, 0);
   ProgramResult trained;
-  std::thread training([&] { trained = chargpt(words("r", 100'000'000, {"--set", "train.keep=1"})); });
-  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+  std::atomic<bool> ended = false;
+  std::thread training([&] {
+    trained = chargpt(words("r", 100'000'000, {"--set", "train.keep=1"}));
+    ended = true;
+  });
+  // At least until it has saved: on a busy machine two hundred reads may be over before training begins.
+  for (int i = 0; (i < 200 || newest_checkpoint("r") == 5) && !HasFailure() && !ended; ++i) {
     const std::string which = i % 2 == 0 ? "last" : "best";
     if (i % 10 < 2) {
       const ProgramResult sample = chargpt({"sample", "--run", "r", "--length", "3", "--checkpoint", which});
@@ -192,6 +214,9 @@ TEST_F(Files, ThatAreReadAreNeverWritten) {
     expect_error(result, 2, {"r/" + name, "is one that the run in r writes"});
     EXPECT_EQ(read_file(dir_ / ("r/" + name)), before);
   }
+  const std::string weights = fs::relative(model(10), dir_.path());
+  expect_error(chargpt({"train", "--config", "t.json", "--out", "r", "--overwrite", "--init", weights}), 2,
+               {weights, "is one that the run in r writes"});
   expect_error(chargpt({"train", "--config", "t.json", "--out", "d.txt"}), 73, {"d.txt is a file"});
 }
 

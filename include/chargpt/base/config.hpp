@@ -29,6 +29,13 @@ std::string_view name(WindowOrder value);
 enum class AttentionPath { automatic, heads, fused, native };
 std::string_view name(AttentionPath value);
 
+/// How weights are drawn before the first step, by LibTorch's generator. `pytorch`: the defaults of PyTorch's modules;
+/// `gpt2`: normal of deviation 0.02 for embeddings and Linear weights, divided by sqrt(2 layers) for those that end a
+/// residual branch (mha.proj, ff.ln2), biases 0 (Radford et al., "Language models are unsupervised multitask learners",
+/// 2019, section 2.3). LayerNorms begin as 1 and 0 in both.
+enum class Initialization { pytorch, gpt2 };
+std::string_view name(Initialization value);
+
 /// In which windows a text is scored. `windows`: windows side by side, or those of a training with that stride;
 /// `sliding`: every character once, from a window moved by a stride; `random`: a random part of all training windows.
 enum class EvalMode { windows, sliding, random };
@@ -38,6 +45,11 @@ std::string_view name(EvalMode value);
 /// fixed cost.
 enum class UnknownRule { error, skip, charge };
 std::string_view name(UnknownRule value);
+
+/// Of what numbers the matrix products are. `bf16`: operands rounded to bfloat16 (8 bits of significand), with sums and
+/// all else in 32-bit floats, on the native path and where the processor has instructions for it.
+enum class Precision { fp32, bf16 };
+std::string_view name(Precision value);
 
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
@@ -79,6 +91,10 @@ struct ModelConfig {
   std::int64_t width = 128;
   std::int64_t context = 64;
   double dropout = 0.0;
+  bool embedding_dropout = false;  ///< dropout of the sum of both embeddings too
+  bool tied_head = false;          ///< the head's matrix is token_emb.weight; lm has a bias at most
+  bool bias = true;                ///< of the Linear layers (but key, query and value) and of the LayerNorms
+  Initialization initialization = Initialization::pytorch;
   AttentionPath attention = AttentionPath::automatic;
 
   std::int64_t head_size() const { return width / heads; }
@@ -146,20 +162,34 @@ struct ScheduleConfig {
 struct RunConfig {
   std::int64_t seed = 1;
   std::string device = "auto";
+  Precision precision = Precision::fp32;
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
+  bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
   bool tf32 = false;                            ///< matrix products on CUDA in TensorFloat-32
+  bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);
 };
 
 struct SampleConfig {
   std::string prompt;
+  std::string unknown = "error";  ///< see parse_unknown_prompt()
   std::int64_t length = 500;
+  bool until_end_mark = false;    ///< `length` does not count
+  std::vector<std::string> stop;  ///< none of them empty
   std::int64_t samples = 1;
+  std::string ban;
+  std::string allow;  ///< empty: every character
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  std::int64_t penalty_window = 64;  ///< characters
   double temperature = 1.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
+  double typical = 1.0;
   std::int64_t seed = 1;
   bool exact = false;  ///< a full window loses its first id only, not its first half
 
@@ -183,5 +213,6 @@ KeyList describe(Config& config);
 /// Rules between keys (each key's own range is checked where it is set). Throws Error(usage) naming both keys with
 /// their values and what to change.
 void check_rules(const Config& config);
+void check_rules(const SampleConfig& sample);
 
 }  // namespace chargpt

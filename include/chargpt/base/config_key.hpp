@@ -38,8 +38,8 @@ using AutoInteger = std::optional<std::int64_t>;
 
 /// One config key, bound to the member that holds its value.
 struct ConfigKey {
-  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*, Interval*, PartOfRun*,
-                             AutoInteger*, Choice>;
+  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*,
+                             std::vector<std::string>*, Interval*, PartOfRun*, AutoInteger*, Choice>;
 
   std::string name;  ///< "section.key"
   Value value;
@@ -48,8 +48,8 @@ struct ConfigKey {
 
   std::string_view section() const;  ///< the part of `name` before the dot
   std::string_view leaf() const;     ///< the part of `name` after the dot
-  /// "truth value", "integer", "number", "text", "numbers", "interval", "steps or per cent", "integer or auto", or the
-  /// names joined by " | ".
+  /// "truth value", "integer", "number", "text", "numbers", "texts", "interval", "steps or per cent", "integer or
+  /// auto", or the names joined by " | ".
   std::string type() const;
   Json get() const;
   /// Sets from a JSON value of the right type (an integer is accepted for a number, 2.0 for an integer).
@@ -75,6 +75,9 @@ class KeyList {
     keys_.push_back({section_ + "." + key, &member, range, help});
   }
   void add(const char* key, std::string& member, const char* help) {
+    keys_.push_back({section_ + "." + key, &member, {}, help});
+  }
+  void add(const char* key, std::vector<std::string>& member, const char* help) {
     keys_.push_back({section_ + "." + key, &member, {}, help});
   }
   void add(const char* key, bool& member, const char* help) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chargpt/base/error.hpp"
 
@@ -33,6 +34,15 @@ class FileWriter {
 
 /// Replaces `path` as a whole or not at all: temporary file beside it, fsync, rename, fsync of the folder.
 void write_file_atomically(const std::string& path, std::string_view contents);
+
+/// ".KIND-NAME-PID": what a file or folder is called in `folder` while it is not, or no longer, what its reader looks
+/// for. Such names of a process that has ended are rubbish, which remove_leftovers() knows.
+std::string hidden_name(std::string_view kind, std::string_view name);
+/// Removes from a folder what this process or an ended one left there under a hidden name that begins with one of
+/// `prefixes` (such as ".tmp-step-"). Error(io).
+void remove_leftovers(const std::string& folder, const std::vector<std::string_view>& prefixes);
+/// Names in a folder, in no order; none if it does not exist. Error(io).
+std::vector<std::string> names_in(const std::string& folder);
 
 /// Creates a folder and its parents. Error(cannot_create).
 void make_folders(const std::string& path);

@@ -20,9 +20,11 @@ struct InitialWeights {
 
 /// Puts the weights of a safetensors file, ours or a state dict that Python saved, over `values`: the weights of the
 /// model of `config` and `tokenizer`, in the order of its ParameterLayout. Where the file carries a vocabulary
-/// (metadata "vocabulary"), rows of token_emb and lm are matched by character. Error(unusable_model) naming file and
-/// tensor: missing, extra, misshapen, not finite; a head's `tril` that is not lower-triangular ones; without a
-/// vocabulary another number of rows. Error(no_input) for a missing file. `values` are unchanged after an error.
+/// (metadata "vocabulary"), rows of token_emb and lm are matched by character. Heads are neither tied nor untied: with
+/// model.tied_head the file holds token_emb.weight, lm.weight or both if they are equal, without it both.
+/// Error(unusable_model) naming file and tensor: missing, extra, misshapen, not finite; a head's `tril` that is not
+/// lower-triangular ones; a tied head that differs; without a vocabulary another number of rows. Error(no_input) for a
+/// missing file. `values` are unchanged after an error.
 InitialWeights load_initial_weights(const std::string& path, const ModelConfig& config, const Tokenizer& tokenizer,
                                     std::span<float> values);
 

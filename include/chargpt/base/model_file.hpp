@@ -16,8 +16,8 @@ namespace chargpt {
 class ModelFile {
  public:
   /// Error(unusable_model) naming file and reason: not our format or a newer version, a config or vocabulary that is
-  /// none, a missing, extra or misshapen tensor, a vocabulary of another size than the weights, and all that
-  /// SafetensorsFile refuses. Error(no_input) for a missing file.
+  /// none, a missing, extra or misshapen tensor, a tied head that differs from the embedding, a vocabulary of another
+  /// size than the weights, and all that SafetensorsFile refuses. Error(no_input) for a missing file.
   explicit ModelFile(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -49,9 +49,12 @@ WrittenFile write_model_file(const std::string& path, const ModelConfig& config,
 std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span<const float> values,
                                         const std::string& prefix = "");
 
-/// Copies the file's tensors into `values` (layout.size()). Every parameter must be there under its name behind
-/// `prefix`, F32, of its shape and finite, and nothing else whose name begins with `prefix` and is not among `besides`:
-/// Error(unusable_model) naming file and tensor; `values` is of no use then.
+/// Error(unusable_model) naming file and tensor if an F32 tensor holds a value that is not finite.
+void require_finite(const SafetensorsFile& file, const TensorEntry& tensor);
+
+/// Copies the file's tensors into `values` (layout.size()). Every parameter must be there under its name or its alias
+/// behind `prefix` (if under both, twice the same), F32, of its shape and finite, and nothing else whose name begins
+/// with `prefix` and is not among `besides`: Error(unusable_model) naming file and tensor; `values` is of no use then.
 void copy_parameters(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix,
                      std::span<float> values, const std::set<std::string>& besides = {});
 

@@ -11,7 +11,8 @@ namespace chargpt {
 
 /// Where each parameter of a model lies in the flat buffers of values, gradients and moments, and in which order files
 /// list them: matrices before vectors, so that "decay matrices only" is a prefix; the queries of all heads of a block,
-/// then its keys, then its values, so that they also form one (3C, C) matrix.
+/// then its keys, then its values, so that they also form one (3C, C) matrix. Biases are left out without model.bias,
+/// and lm.weight with model.tied_head.
 class ParameterLayout {
  public:
   struct Entry {
@@ -19,6 +20,7 @@ class ParameterLayout {
     std::vector<std::int64_t> shape;  ///< (out, in) of a Linear, (rows, C) of an embedding, (n) of a bias or norm
     std::int64_t offset;              ///< in elements
     std::int64_t count;
+    std::string alias;  ///< another name under which a file may hold it: a tied head's; empty: none
   };
 
   ParameterLayout() = default;
@@ -35,6 +37,7 @@ class ParameterLayout {
   void add(std::string name, std::vector<std::int64_t> shape);
   void add_block_matrices(const ModelConfig& config, const std::string& block);
   void add_block_vectors(const ModelConfig& config, const std::string& block);
+  void add_norm(const ModelConfig& config, const std::string& name);
 
   std::vector<Entry> entries_;
   std::int64_t size_ = 0;

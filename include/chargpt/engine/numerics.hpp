@@ -22,7 +22,8 @@ Check compare(const std::string& name, const torch::Tensor& got, const torch::Te
 /// The program's own random generator, attention paths and gradients on one device, in a few seconds:
 /// Philox gives the published answers; every attention path in fp32 gives the logits and gradients of the lecture's
 /// modules in double, with and without dropout; those gradients are the finite differences of the loss;
-/// and on the CPU the logits from kept keys and values are those of whole passes, bit for bit.
+/// and on the CPU the logits from kept keys and values are those of whole passes, bit for bit. Of the lecture's network
+/// and of the one with every switch of the model section turned.
 std::vector<Check> check_numerics(c10::Device device);
 
 }  // namespace chargpt

@@ -38,6 +38,7 @@ class Decoder {
   CachedKeys cached(const Cache& cache, std::size_t layer) const;
   void keep(Cache& cache, std::size_t layer, std::size_t position, const float* qkv) const;
   void embed(std::int32_t id, std::size_t position, float* x) const;
+  void normalise(std::size_t norm, std::size_t rows, Scratch& scratch) const;
   void prepare(const StreamWindow& window, Scratch& scratch);
   void prime(std::span<const std::int32_t> ids, Cache& cache, Scratch& scratch) const;
   void step(std::span<const StreamWindow> windows, Scratch& scratch, float* logits);

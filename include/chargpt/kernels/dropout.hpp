@@ -25,13 +25,14 @@ struct DropoutMask {
   float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold())); }
 };
 
-/// Where in a block dropout is applied. The site number of a mask is 3 * layer + place.
+/// Where in a block dropout is applied. The site number of a mask is 3 * layer + place; of the embeddings' mask it is
+/// 2^24 - 1, which no block has.
 enum class DropoutPlace : std::uint32_t { attention_weights = 0, projection = 1, feed_forward = 2 };
 
 /// What a training pass needs to draw its masks. Off (p = 0) outside training.
 ///
 /// The mask row of window w of the whole batch is w * T + t for hidden activations (columns: C) and (w * H + h) * T + t
-/// for attention weights (columns: T).
+/// for attention weights (columns: T). Rows are 32-bit numbers: check_rules() refuses batches that have more.
 struct DropoutState {
   double p = 0.0;
   std::uint64_t seed = 0;
@@ -39,18 +40,18 @@ struct DropoutState {
   std::int64_t first_window = 0;  ///< position in the whole batch of the pass's first window
 
   DropoutMask mask(std::int64_t layer, DropoutPlace place) const;
+  DropoutMask embedding_mask() const;  ///< of the sum of the embeddings, with model.embedding_dropout
 };
 
 /// 32-bit words that hold a row of mask bits: two for every 64 columns begun.
 constexpr std::size_t keep_words(std::size_t columns) { return (columns + 63) / 64 * 2; }
 
-/// Bit c % 32 of words[c / 32] becomes 1 where column c of the row is kept. words: keep_words(columns).
-void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words);
+/// Bit c % 32 of words[c / 32 * stride] becomes 1 where column c of the row is kept; there are keep_words(columns)
+/// words.
+void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words,
+                    std::size_t stride = 1);
 
-/// out[c] = 0 for dropped columns, mask.scale() for kept ones; 0 <= c < columns.
-void dropout_multipliers(const DropoutMask& mask, std::uint32_t row, std::size_t columns, float* out);
-
-/// out[c] = in[c] * multiplier(row, c); in == out is allowed.
+/// out[c] = 0 for dropped columns, in[c] * mask.scale() for kept ones; 0 <= c < columns; in == out is allowed.
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out);
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in, double* out);
 

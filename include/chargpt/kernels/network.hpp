@@ -29,7 +29,9 @@ class Activations;
 /// the rounding of a pass's share, on how a batch is split into passes.
 class Network {
  public:
-  Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool);
+  /// precision: of the matrix products' operands; attention and all else are of 32-bit floats. std::logic_error for
+  /// bf16 where bf16_units() is empty.
+  Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool, Precision precision = Precision::fp32);
   ~Network();
 
   /// Takes over the weights at `values` (layout().size() floats, which must outlive this object): to be called after
@@ -37,7 +39,8 @@ class Network {
   void load(const float* values, bool training) { weights_.load(values, training, pool_); }
 
   /// Adds the gradient of share * (mean loss of the batch) to `gradients` (layout().size()). Returns the mean loss, in
-  /// nats. `label_smoothing`: see cross_entropy_gradient().
+  /// nats. `label_smoothing`: see cross_entropy_gradient(). std::logic_error where the weights were not loaded
+  /// for training.
   double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share, float* gradients,
                               double label_smoothing = 0.0);
 
@@ -65,6 +68,7 @@ class Network {
   void reserve(std::size_t sequences, std::int64_t length, bool training, bool dropout);
   void normalise(std::size_t norm, Activations& a, float* y) const;
   void draw_masks(std::int64_t layer, const DropoutState& dropout, std::int64_t window, Activations& a) const;
+  void embed(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a) const;
   void forward_block(std::size_t layer, Activations& a, Scratch& scratch) const;
   void forward(const std::int32_t* ids, const DropoutState& dropout, std::int64_t window, Activations& a,
                Scratch& scratch) const;
@@ -74,6 +78,8 @@ class Network {
   void backward(Activations& a, Scratch& scratch) const;
   void add_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count, float* gradients);
   void add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count, float* gradients) const;
+  void add_token_gradients(const std::int32_t* ids, const Activations& a, std::int64_t first, std::int64_t last,
+                           float* gradients) const;
 
   ModelConfig config_;
   std::int64_t vocabulary_;

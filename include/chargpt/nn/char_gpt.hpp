@@ -4,13 +4,13 @@
 #include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/normalization.h>
 
 #include <cstdint>
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/nn/dropout.hpp"
 #include "chargpt/nn/flat_parameters.hpp"
+#include "chargpt/nn/layers.hpp"
 
 namespace chargpt {
 
@@ -74,9 +74,9 @@ class BlockImpl : public torch::nn::Module {
   BlockImpl(const ModelConfig& config, const torch::Tensor& lower_triangle);
   torch::Tensor forward(const torch::Tensor& x, const LayerContext& context);  ///< (B, T, C) -> (B, T, C)
 
-  torch::nn::LayerNorm l1 = nullptr;
+  LayerNorm l1 = nullptr;
   MaskedMultiHeadAttention mha = nullptr;
-  torch::nn::LayerNorm l2 = nullptr;
+  LayerNorm l2 = nullptr;
   FeedForward ff = nullptr;
 };
 TORCH_MODULE(Block);
@@ -84,8 +84,8 @@ TORCH_MODULE(Block);
 class CharGPTImpl : public torch::nn::Module {
  public:
   /// Initial weights are PyTorch's defaults, drawn from LibTorch's global CPU generator (seed it with
-  /// torch::manual_seed), in the order of the members, whatever the options say. `options` gives type and device of the
-  /// buffers.
+  /// torch::manual_seed), in the order of the members, whatever the options say; with model.initialization gpt2 all
+  /// matrices are then drawn again, in the same order. `options` gives type and device of the buffers.
   CharGPTImpl(const ModelConfig& config, std::int64_t vocabulary, const torch::TensorOptions& options = torch::kFloat);
 
   /// ids (B, T) of int64, 1 <= T <= context -> logits (B, T, V).
@@ -100,11 +100,13 @@ class CharGPTImpl : public torch::nn::Module {
 
   torch::nn::Embedding token_emb = nullptr, pos_emb = nullptr;  // (V, C), (T, C)
   torch::nn::ModuleList blocks;
-  torch::nn::LayerNorm l = nullptr;
-  torch::nn::Linear lm = nullptr;  // (V, C) and bias
+  LayerNorm l = nullptr;
+  Head lm = nullptr;
 
  private:
+  torch::Tensor embed(const torch::Tensor& ids, const DropoutState& dropout);
   torch::Tensor hidden(const torch::Tensor& ids, const DropoutState& dropout);
+  void initialize();
   void flatten(const torch::TensorOptions& options);
 
   ModelConfig config_;
