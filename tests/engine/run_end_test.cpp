@@ -1,5 +1,7 @@
 // What ends a run before its last step, and what it says then.
 
+#include <algorithm>
+
 #include "engine/run_support.hpp"
 #include "support/thrown_error.hpp"
 
