@@ -44,7 +44,9 @@ int fail(ExitCode code, const std::string& message) {
 }
 
 constexpr const char* kMemoryAdvice =
-    "out of memory: lower train.micro_batch (the result stays the same), train.batch or the model's size";
+    "out of memory: lower train.micro_batch (the result stays the same; \"auto\" fits it to the memory), train.batch "
+    "or "
+    "the model's size";
 
 }  // namespace
 }  // namespace chargpt
