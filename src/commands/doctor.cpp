@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <torch/cuda.h>
 #include <torch/types.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <torch/types.h>
 #include <torch/utils.h>
+#include <torch/version.h>
 
 #include <algorithm>
 
