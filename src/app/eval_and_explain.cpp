@@ -75,7 +75,8 @@ void set_reports(const Arguments& arguments, Request& request) {
                 "--compare needs every character scored once: --mode windows (without a stride) or sliding");
   }
   const bool folder = std::filesystem::is_directory(arguments.compare);
-  request.compare = folder ? ModelChoice{arguments.compare, "", ""} : ModelChoice{"", arguments.compare, ""};
+  request.compare =
+      folder ? ModelChoice{arguments.compare, "", "", request.model.weights} : ModelChoice{"", arguments.compare, ""};
 }
 
 BenchPart parse_bench_part(const std::string& word) {

@@ -43,6 +43,14 @@ std::string newest_run() {
   return newest;
 }
 
+WeightsChoice parse_weights(const std::string& text) {
+  if (text.empty()) return WeightsChoice::automatic;
+  for (const WeightsChoice choice : {WeightsChoice::ema, WeightsChoice::raw}) {
+    if (text == name(choice)) return choice;
+  }
+  throw Error(ExitCode::usage, fmt::format("--weights: got \"{}\", wanted ema or raw", text));
+}
+
 /// A key's value as it can stand in a file name.
 std::string file_name_part(const ConfigKey& key) {
   const Json value = key.get();
@@ -96,6 +104,10 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
   if (!arguments.model.empty() && !arguments.checkpoint.empty()) {
     throw Error(ExitCode::usage, "--checkpoint chooses within a run folder: it goes with --run, not with --model");
   }
+  const WeightsChoice weights = parse_weights(arguments.weights);
+  if (!arguments.model.empty() && weights != WeightsChoice::automatic) {
+    throw Error(ExitCode::usage, "--weights chooses within a checkpoint: it goes with --run, not with --model");
+  }
   std::error_code ignored;  // what cannot be looked at is reported when it is read
   if (fs::is_directory(arguments.model, ignored)) {
     throw Error(ExitCode::usage, fmt::format("--model {0} is a folder, but wants a model file (safetensors); for a run "
@@ -108,14 +120,14 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
                             arguments.run));
   }
   if (!arguments.model.empty()) return {"", arguments.model, ""};
-  if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint};
+  if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint, weights};
   const std::string newest = newest_run();
   if (newest.empty()) {
     throw Error(ExitCode::no_input,
                 "no run with a checkpoint under runs/: train one, or name one with --run DIR or --model FILE");
   }
   if (!arguments.quiet) write_message(fmt::format("using the newest run, {}\n", newest));
-  return {newest, "", arguments.checkpoint};
+  return {newest, "", arguments.checkpoint, weights};
 }
 
 Config model_config(const Arguments& arguments, const ModelChoice& model) {

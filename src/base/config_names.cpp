@@ -122,12 +122,30 @@ std::string_view name(DecayScope value) {
   return {};
 }
 
+std::string_view name(OptimizerName value) {
+  switch (value) {
+    case OptimizerName::adamw:
+      return "adamw";
+    case OptimizerName::sgd:
+      return "sgd";
+  }
+  return {};
+}
+
 std::string_view name(ScheduleName value) {
   switch (value) {
     case ScheduleName::constant:
       return "constant";
+    case ScheduleName::linear:
+      return "linear";
     case ScheduleName::cosine:
       return "cosine";
+    case ScheduleName::step:
+      return "step";
+    case ScheduleName::inverse_sqrt:
+      return "inverse_sqrt";
+    case ScheduleName::wsd:
+      return "wsd";
   }
   return {};
 }

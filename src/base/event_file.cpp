@@ -157,11 +157,18 @@ double seconds_of(const Json& record) {
                                                                                                 : 0;
 }
 
-void remove_others(const std::string& kept, const std::string& folder) {
-  for (const std::string& name : own_files(folder)) {
-    const fs::path path = fs::path(folder) / name;
-    std::error_code ignored;
-    if (path != fs::path(kept)) fs::remove(path, ignored);
+/// All event files of ours but the newest. A TensorBoard that has read the one before it looks for the next one from
+/// there, and would stop for good if it were gone: that one is emptied.
+void retire_older(const std::string& folder) {
+  const auto names = own_files(folder);
+  std::error_code ignored;
+  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    const fs::path path = fs::path(folder) / names[i];
+    if (i + 2 == names.size()) {
+      fs::resize_file(path, 0, ignored);
+    } else {
+      fs::remove(path, ignored);
+    }
   }
 }
 
@@ -201,7 +208,7 @@ std::unique_ptr<EventFile> convert_to_events(const std::string& metrics, const s
     time += seconds_of(record);
     file->add(record, time);
   });
-  remove_others(file->path(), folder);
+  retire_older(folder);
   return file;
 }
 
@@ -213,8 +220,8 @@ void EventLog::add(const Json& record) {
 }
 
 void remove_event_files(const std::string& folder) {
-  remove_others("", folder);
   std::error_code ignored;
+  for (const std::string& name : own_files(folder)) fs::remove(fs::path(folder) / name, ignored);
   fs::remove(folder, ignored);  // which fails where something foreign is in it
 }
 

@@ -1,6 +1,6 @@
 #include "chargpt/engine/evaluator.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

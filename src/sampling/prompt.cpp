@@ -50,11 +50,11 @@ std::int32_t replacement_id(const UnknownPrompt& rule, const Tokenizer& tokenize
 void warn_unknown(const UnknownPrompt& rule, const UnknownCharacters& unknown, const std::string& source,
                   const Warn& warn) {
   if (unknown.count == 0) return;
-  warn(fmt::format("{}: {} characters that the model does not know are {}: {}", source, unknown.count,
+  warn(fmt::format("{}: characters that the model does not know are {} ({} in all): {}", source,
                    rule.rule == UnknownPrompt::Rule::skip
                        ? "left out"
                        : fmt::format("replaced by {}", describe_code_point(rule.replacement)),
-                   unknown.text()));
+                   unknown.count, unknown.text()));
 }
 
 std::vector<std::int32_t> encode(std::string_view prompt, const Tokenizer& tokenizer, const UnknownPrompt& rule,

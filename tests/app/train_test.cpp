@@ -142,7 +142,7 @@ TEST_F(Train, CountsSkippedStepsInTheMetrics) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("warning: step 2 was skipped: loss"), std::string::npos) << result.err;
   const auto records = metrics("r");
-  ASSERT_EQ(records.size(), 5U);
+  ASSERT_EQ(records.size(), 6U);
   EXPECT_EQ(std::count_if(records.begin(), records.end(), [](const Json& r) { return r.contains("skipped"); }), 4);
 }
 

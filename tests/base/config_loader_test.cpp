@@ -47,6 +47,8 @@ Json other_value(const ConfigKey& key) {
   if (const auto* choice = std::get_if<Choice>(&key.value)) return std::string(choice->names.back());
   if (now.is_boolean()) return !now.get<bool>();
   if (std::holds_alternative<Interval*>(key.value)) return "7 epochs";
+  if (std::holds_alternative<PartOfRun*>(key.value)) return "7.25 %";
+  if (std::holds_alternative<AutoInteger*>(key.value)) return "auto";
   if (now.is_string()) return "it's \"" + now.get<std::string>() + "\"\n\u8a9e";
   if (now.is_array()) return Json::array({0.123456789012345678, 1.0 / 3});
   if (now.is_number_float()) return now.get<double>() * 0.7 + 0.1 / 3;

@@ -96,6 +96,7 @@ TEST(Config, AMicroBatchIsAtMostTheBatch) {
   expect_parts(refusal(set), {"train.micro_batch = 9", "train.batch = 8", "lower"});
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 8; });
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 3; });
+  accept([](Config& c) { c.train.batch = 8, c.train.micro_batch.reset(); });
 }
 
 TEST(Config, DropoutCanNumberTheRowsOfABatch) {
@@ -120,14 +121,40 @@ TEST(Config, Bf16IsOfTheNativePathOnACpu) {
   accept(set(AttentionPath::native, "cpu"));
 }
 
-TEST(Config, ExactlyOneOfStepsAndEpochsSaysHowLong) {
-  const auto set = [](std::int64_t steps, std::int64_t epochs) {
-    return [=](Config& c) { c.train.steps = steps, c.train.epochs = epochs; };
+TEST(Config, ExactlyOneOfStepsEpochsAndCharactersSaysHowLong) {
+  const auto set = [](std::int64_t steps, std::int64_t epochs, std::int64_t characters) {
+    return [=](Config& c) { c.train.steps = steps, c.train.epochs = epochs, c.train.characters = characters; };
   };
-  expect_parts(refusal(set(0, 0)), {"train.steps = 0", "train.epochs = 0", "set one above 0"});
-  expect_parts(refusal(set(5, 7)), {"train.steps = 5", "train.epochs = 7", "set the other to 0"});
-  accept(set(5, 0));
-  accept(set(0, 7));
+  expect_parts(refusal(set(0, 0, 0)), {"train.steps = 0", "train.epochs = 0", "train.characters = 0", "one above 0"});
+  expect_parts(refusal(set(5, 7, 0)), {"train.steps = 5", "train.epochs = 7", "set the others to 0"});
+  expect_parts(refusal(set(0, 7, 9)), {"train.epochs = 7", "train.characters = 9", "set the others to 0"});
+  accept(set(5, 0, 0));
+  accept(set(0, 7, 0));
+  accept(set(0, 0, 9));
+}
+
+TEST(Config, ARunThatEndsByItsEvaluationsHasSome) {
+  const std::vector<std::pair<std::string, void (*)(Config&)>> stops = {
+      {"train.target_loss = 1.5", [](Config& c) { c.train.target_loss = 1.5; }},
+      {"train.patience = 3", [](Config& c) { c.train.patience = 3; }}};
+  for (const auto& [shown, stop] : stops) {
+    const auto with = [stop = stop](void (*change)(Config&)) { return [=](Config& c) { stop(c), change(c); }; };
+    expect_parts(refusal(with([](Config& c) { c.data.val_fraction = 0; })), {shown, "data.val_fraction = 0"});
+    expect_parts(refusal(with([](Config& c) { c.train.eval_every = 0; })), {shown, "train.eval_every = 0"});
+    accept(with([](Config& c) { c.data.val_fraction = 0, c.data.val_path = "val.txt"; }));
+  }
+}
+
+TEST(Config, MomentumIsSgds) {
+  expect_parts(refusal([](Config& c) { c.optimizer.momentum = 0.9; }),
+               {"optimizer.momentum = 0.9", "optimizer.name = adamw"});
+  accept([](Config& c) { c.optimizer.momentum = 0.9, c.optimizer.name = OptimizerName::sgd; });
+}
+
+TEST(Config, TensorFloatsAreForCuda) {
+  expect_parts(refusal([](Config& c) { c.run.tf32 = true, c.run.device = "cpu"; }),
+               {"run.tf32 = true", "run.device = cpu"});
+  accept([](Config& c) { c.run.tf32 = true, c.run.device = "cuda"; });
 }
 
 TEST(Config, TheLeastLearningRateIsNotAboveTheLearningRate) {
@@ -138,7 +165,7 @@ TEST(Config, TheLeastLearningRateIsNotAboveTheLearningRate) {
 
 TEST(Config, WarmupIsAtMostTheStepsWhereTheyAreKnown) {
   const auto set = [](Config& c) { c.train.steps = 10, c.schedule.warmup = 11; };
-  expect_parts(refusal(set), {"schedule.warmup = 11", "train.steps = 10", "lower"});
+  expect_parts(refusal(set), {"schedule.warmup = 11", "the run of 10 steps", "lower"});
   accept([](Config& c) { c.train.steps = 10, c.schedule.warmup = 10; });
   accept([](Config& c) { c.train.steps = 0, c.train.epochs = 1, c.schedule.warmup = 11; });
 }

@@ -86,7 +86,9 @@ TEST(EventFile, ConversionTakesThePlaceOfOlderFilesAndOfNoOthers) {
   dir.write("t/events.out.tfevents.123.host", "foreign");
   for (int i = 0; i < 3; ++i) convert_to_events(metrics, dir / "t");
   EXPECT_EQ(names_in(dir / "t"),
-            (std::vector<std::string>{"events.out.tfevents.0000000003.chargpt", "events.out.tfevents.123.host"}));
+            (std::vector<std::string>{"events.out.tfevents.0000000002.chargpt",
+                                      "events.out.tfevents.0000000003.chargpt", "events.out.tfevents.123.host"}));
+  EXPECT_EQ(fs::file_size(dir / "t/events.out.tfevents.0000000002.chargpt"), 0U);
   EXPECT_EQ(records_of(dir / "t/events.out.tfevents.0000000003.chargpt").size(), 4U);
   remove_event_files(dir / "t");
   EXPECT_EQ(names_in(dir / "t").size(), 1U);

@@ -53,10 +53,10 @@ TEST(Prompt, AnUnknownCharacterIsRefusedWithPlaceAndNearestKnownOnes) {
 TEST(Prompt, UnknownCharactersAreSkippedOrReplacedAndCounted) {
   const Started skipped = start(prompt("axeé", "skip"));
   EXPECT_EQ(skipped.prompt, (Ids{1, 2}));
-  expect_warning(skipped, {"2 characters", "left out", "U+0078", "U+00E9"});
+  expect_warning(skipped, {"2 in all", "left out", "U+0078", "U+00E9"});
   const Started replaced = start(prompt("axeé", "replace=ö"));
   EXPECT_EQ(replaced.prompt, (Ids{1, 3, 2, 3}));
-  expect_warning(replaced, {"2 characters", "replaced by U+00F6"});
+  expect_warning(replaced, {"2 in all", "replaced by U+00F6"});
   EXPECT_TRUE(start(prompt("ae", "replace=ö")).warnings.empty());
 }
 

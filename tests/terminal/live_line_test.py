@@ -117,12 +117,19 @@ class Terminal(unittest.TestCase):
         self.assertTrue(screen.lines[-2].startswith("to continue:"), screen.lines)
 
     def test_two_interrupts_leave_it_on_a_line_of_its_own_too(self):
-        def stop_twice(_, terminal, output):
-            # A step of many seconds, so that it cannot have stopped by itself in between.
-            if "parameters on" in output and output.count("^C") < 2:
-                os.write(terminal, b"\x03")
+        def took_signals(pid):
+            status = Path(f"/proc/{pid}/status").read_text()
+            return all(int(pending, 16) == 0 for pending in re.findall(r"(?:Sig|Shd)Pnd:\s*(\w+)", status))
 
-        code, output = self.in_terminal("--set", "model.width=512", "--set", "model.context=64", "--set",
+        def stop_twice(pid, terminal, output):
+            # A step of many seconds, so that it cannot have stopped by itself in between.
+            if "parameters on" not in output or output.count("^C") >= 2:
+                return
+            while not took_signals(pid):
+                continue
+            os.write(terminal, b"\x03")
+
+        code, output = self.in_terminal("--set", "model.width=1024", "--set", "model.context=64", "--set",
                                         "train.batch=64", on_output=stop_twice)
         self.assertEqual(code, 130)
         self.assertTrue(output.endswith("\n"), output[-200:])
@@ -139,7 +146,7 @@ class Terminal(unittest.TestCase):
         for refusal, more in (({"NO_COLOR": "1"}, ()), ({"TERM": "dumb"}, ()), ({}, ("--no-color",)),
                               ({"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, ())):
             with self.subTest(refusal, more=more):
-                code, output = self.in_terminal("--overwrite", *more, environment=refusal)
+                code, output = self.in_terminal("--overwrite", "--set", "train.steps=300", *more, environment=refusal)
                 self.assertEqual(code, 0, output)
                 self.assertNotIn(ESCAPE, output)
                 self.assertNotIn("\r", output.replace("\r\n", ""))

@@ -60,7 +60,11 @@ std::string_view name(Precision value);
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
 
-enum class ScheduleName { constant, cosine };
+enum class OptimizerName { adamw, sgd };
+std::string_view name(OptimizerName value);
+
+/// The course of the learning rate after warm-up; see learning_rate(). wsd: warm-up, stable, decay.
+enum class ScheduleName { constant, linear, cosine, step, inverse_sqrt, wsd };
 std::string_view name(ScheduleName value);
 
 /// What happens at a loss or gradient that is not finite. `stop`: the run ends with exit code 76; `skip`: the step
@@ -109,10 +113,16 @@ struct ModelConfig {
 };
 
 struct TrainConfig {
-  std::int64_t steps = 2000;     ///< optimizer steps; 0: as many as `epochs` needs
-  std::int64_t epochs = 0;       ///< passes over the training windows; exactly one of steps and epochs is not 0
+  // Exactly one of the first three is not 0 and says how long to train.
+  std::int64_t steps = 2000;     ///< optimizer steps
+  std::int64_t epochs = 0;       ///< passes over the training windows
+  std::int64_t characters = 0;   ///< characters trained on, counted as often as they are
+  double target_loss = 0.0;      ///< validation loss in nats per character at which the run ends; 0: none
+  std::int64_t patience = 0;     ///< evaluations without a new best one after which the run ends; 0: never
   std::int64_t batch = 32;       ///< windows per optimizer step
-  std::int64_t micro_batch = 0;  ///< windows per pass; 0: batch
+  AutoInteger micro_batch = 0;   ///< windows per pass; 0: batch; auto: settled before a run by choose_micro_batch()
+  double label_smoothing = 0.0;  ///< of the training loss, never of an evaluation
+  double ema = 0.0;              ///< decay of the average of the weights; 0: no average
   bool eval_first = false;       ///< evaluate before the first step too
   Interval eval_every = 250;     ///< 0: only at the end
   Interval save_every = 0;       ///< 0: only at evaluations that are the best so far, and at the end
@@ -121,7 +131,7 @@ struct TrainConfig {
   Interval sample_every = 0;     ///< samples are drawn with the `sample` section; 0: none
   NonFinitePolicy on_nonfinite = NonFinitePolicy::stop;
 
-  std::int64_t windows_per_pass() const { return micro_batch == 0 ? batch : micro_batch; }
+  std::int64_t windows_per_pass() const { return micro_batch.value_or(0) == 0 ? batch : *micro_batch; }
   void describe(KeyList& keys);
 };
 
@@ -137,9 +147,11 @@ struct EvalConfig {
 };
 
 struct OptimizerConfig {
+  OptimizerName name = OptimizerName::adamw;
   double learning_rate = 1e-3;
   std::vector<double> betas = {0.9, 0.999};
   double epsilon = 1e-8;
+  double momentum = 0.0;  ///< of SGD
   double weight_decay = 0.01;
   DecayScope decay = DecayScope::all;
   double clip = 0.0;  ///< largest global gradient norm; 0: no clipping
@@ -149,8 +161,11 @@ struct OptimizerConfig {
 
 struct ScheduleConfig {
   ScheduleName name = ScheduleName::constant;
-  std::int64_t warmup = 0;
+  PartOfRun warmup = 0;
   double min_learning_rate = 0.0;
+  PartOfRun decay = {20.0, true};      ///< of wsd: how long before the run's end the decay begins
+  PartOfRun step_size = {30.0, true};  ///< of step: how long each rate lasts
+  double gamma = 0.1;                  ///< of step: factor from one rate to the next
 
   void describe(KeyList& keys);
 };
@@ -162,6 +177,7 @@ struct RunConfig {
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
   bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tf32 = false;                            ///< matrix products on CUDA in TensorFloat-32
   bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);

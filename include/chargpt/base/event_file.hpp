@@ -41,9 +41,10 @@ class EventFile {
   FileWriter file_;
 };
 
-/// Writes an event file with all of a metrics file into `folder` and removes older ones of ours. Metrics have no time
-/// of day: the last record gets the file's time of change, those before it the times that their steps' seconds give.
-/// Returns the file, to which more may be added. Errors: as read_records, and cannot_create, io.
+/// Writes an event file with all of a metrics file into `folder` and removes older ones of ours but for
+/// the last, which is emptied: a TensorBoard that watches finds its way to the new one from there. Metrics
+/// have no time of day: the last record gets the file's time of change, those before it the times that their steps'
+/// seconds give. Returns the file, to which more may be added. Errors: as read_records, and cannot_create, io.
 std::unique_ptr<EventFile> convert_to_events(const std::string& metrics, const std::string& folder);
 
 /// Keeps an event file beside the metrics of a run in progress, whose only truth they are: at the first record, all
