@@ -76,7 +76,9 @@ TEST(Encoding, EveryGuessCanBeRead) {
   for (unsigned i = 0; i < 3000; ++i) noise.push_back(static_cast<char>(i * i * 2654435761U >> 13));
   for (std::size_t length = 1; length <= noise.size(); length = length * 3 + 1) {
     const std::string guess = likely_encoding(noise.substr(0, length));
-    if (!guess.empty()) EXPECT_NO_THROW(to_utf8(noise.substr(0, length), guess, "d.txt")) << guess << ' ' << length;
+    if (!guess.empty()) {
+      EXPECT_NO_THROW(to_utf8(noise.substr(0, length), guess, "d.txt")) << guess << ' ' << length;
+    }
   }
 }
 
