@@ -53,11 +53,10 @@ TEST_F(TextFormats, ALineIsADocument) {
   for (int i = 0; i < 400; ++i) names += i % 2 == 0 ? "emma\r\n" : "anna\r\n";
   train_on(names, {"--set", "data.format=lines", "--set", "model.context=4", "--set", "train.steps=300", "--set",
                    "optimizer.learning_rate=0.01"});
-  const std::set<std::string> known = {"emma", "anna"};
-  for (const char* seed : {"1", "2", "3"}) {
-    const Json line = json({"sample", "--run", "r", "--seed", seed, "--temperature", "0.2"});
+  for (const std::string name : {"emma", "anna"}) {
+    const Json line = json({"sample", "--run", "r", "--prompt", name.substr(0, 1), "--temperature", "0.2"});
     EXPECT_EQ(line["finish"], "end_mark");
-    EXPECT_TRUE(known.contains(line["text"].get<std::string>())) << line["text"];
+    EXPECT_EQ(line["text"], name.substr(1));
   }
   dir_.write("other.txt", "emma\nanna\n");
   EXPECT_EQ(json({"eval", "--run", "r", "--data", "other.txt"})["characters"],

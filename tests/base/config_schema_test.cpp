@@ -24,6 +24,8 @@ TEST(ConfigSchema, HasEveryKeyWithTypeDefaultAndHelp) {
     if (row.contains("anyOf")) {  // a number or a text of its own
       EXPECT_TRUE(type == types.end());
       EXPECT_EQ(row.at("anyOf").size(), 2U) << key.name;
+    } else if (std::holds_alternative<std::vector<std::string>*>(key.value)) {
+      EXPECT_EQ(row.at("type"), (Json{"string", "array"})) << key.name;
     } else {
       EXPECT_EQ(row.at("type"), type == types.end() ? "string" : type->second) << key.name;
       EXPECT_EQ(row.contains("enum"), type == types.end()) << key.name;

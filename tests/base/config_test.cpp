@@ -49,7 +49,9 @@ TEST(Config, EveryEnumHasItsNamesInOrder) {
   expect_names<AttentionPath>({"auto", "heads", "fused", "native"});
   expect_names<Precision>({"fp32", "bf16"});
   expect_names<DecayScope>({"all", "matrices"});
-  expect_names<ScheduleName>({"constant", "cosine"});
+  expect_names<ScheduleName>({"constant", "linear", "cosine", "step", "inverse_sqrt", "wsd"});
+  expect_names<OptimizerName>({"adamw", "sgd"});
+  expect_names<Initialization>({"pytorch", "gpt2"});
 }
 
 TEST(Config, EveryNameOfAChoiceCanBeSetAndIsGotBack) {

@@ -91,6 +91,7 @@ TEST_F(RunEndTest, AnotherOptimizersStateIsRefusedWithBothNames) {
 
 TEST_F(RunEndTest, SgdWithoutMomentumSavesNoState) {
   config_.optimizer.name = OptimizerName::sgd;
+  config_.schedule.warmup = 0;
   config_.train.steps = 2;
   run(dir_ / "r");
   const Manifest manifest = verify_checkpoint(RunPaths(dir_ / "r").checkpoint(2));
