@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShown = 40;  // rows of the vocabulary in a terminal
 
 Config data_config(const Arguments& arguments) {
-  const Config config = resolve_config(arguments).config;
+  Config config = resolve_config(arguments).config;
   check_rules(config);
   if (!config.data.path.empty()) return config;
   throw Error(ExitCode::usage, "which text? Give --data PATH, or data.path in the config");

@@ -150,6 +150,7 @@ void refuse_without_effect(const Arguments& arguments, const std::string& comman
     });
     if (has_effect || keys.find(override.key) == nullptr) continue;  // what is no key is refused with its nearest one
     std::vector<std::string> used;
+    used.reserve(effective.size());
     for (const std::string& name : effective) used.push_back(name.ends_with('.') ? name + "*" : name);
     throw Error(ExitCode::usage, fmt::format("{} {}: {} does not use that key, only {}", override.flag, override.key,
                                              command, fmt::join(used, ", ")));

@@ -132,7 +132,7 @@ std::string likely_encoding(std::string_view bytes) {
     return "UTF-32";
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) return "UTF-16";
   const std::string_view judged = bytes.substr(0, kJudged);
-  if (const std::string utf16 = utf16_by_zeros(judged); !utf16.empty() && converts(bytes, utf16)) return utf16;
+  if (std::string utf16 = utf16_by_zeros(judged); !utf16.empty() && converts(bytes, utf16)) return utf16;
   if (!is_telling(judged) && converts(bytes, kWestern)) return kWestern;
   const std::string guess = detected(judged);
   if (guess == "ISO-8859-1") return converts(bytes, kWestern) ? kWestern : guess;

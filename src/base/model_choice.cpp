@@ -35,7 +35,7 @@ std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
 
 /// The file of a checkpoint that holds the weights that are meant.
 std::string weights_file(const std::string& checkpoint, WeightsChoice weights) {
-  const std::string average = checkpoint + "/" + kAverageFileName, raw = checkpoint + "/" + kModelFileName;
+  std::string average = checkpoint + "/" + kAverageFileName, raw = checkpoint + "/" + kModelFileName;
   switch (weights) {
     case WeightsChoice::automatic:
       return std::filesystem::exists(average) ? average : raw;
@@ -123,7 +123,7 @@ ModelFile read_model(const ChosenModel& chosen) {
   if (!chosen.step) return ModelFile(chosen.file);
   const std::string folder = fs::path(chosen.file).parent_path().string();
   try {
-    verify_checkpoint_file(folder, kModelFileName);
+    verify_checkpoint_file(folder, fs::path(chosen.file).filename().string());
     return ModelFile(chosen.file);
   } catch (const Error& error) {
     if (error.code() != ExitCode::unusable_model) throw;

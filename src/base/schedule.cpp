@@ -38,7 +38,8 @@ double learning_rate(const OptimizerConfig& optimizer, const ScheduleConfig& sch
       return low + (top - low) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     case ScheduleName::step: {
       const std::int64_t size = std::max<std::int64_t>(1, schedule.step_size.steps(total));
-      return std::max(low, top * std::pow(schedule.gamma, static_cast<double>((step - warmup) / size)));
+      const std::int64_t falls = (step - warmup) / size;
+      return std::max(low, top * std::pow(schedule.gamma, static_cast<double>(falls)));
     }
     case ScheduleName::inverse_sqrt:
       return std::max(low, top * std::sqrt(ratio(warmup + 1, step + 1)));

@@ -71,7 +71,7 @@ const std::vector<Variant> kVariants = {
     {"an end by patience, which a rate that is too high uses up",
      [](Config& c) {
        c.train.eval_every = 1;
-       c.train.patience = 5;
+       c.train.patience = 8;
        c.train.steps = 40;
        c.optimizer.learning_rate = 1.0;
      }},
