@@ -1,5 +1,6 @@
 #include "chargpt/commands/doctor.hpp"
 
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -48,6 +48,7 @@ PassScores score_pass(Passes& passes, const TokenBatch& batch, bool detailed) {
 /// Bytes that each id writes; a mark counts as one.
 std::vector<std::int64_t> symbol_bytes(const Tokenizer& tokenizer) {
   std::vector<std::int64_t> bytes;
+  bytes.reserve(static_cast<std::size_t>(tokenizer.size()));
   for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
     bytes.push_back(tokenizer.is_mark(id) ? 1 : static_cast<std::int64_t>(tokenizer.symbol(id).size()));
   }
