@@ -5,6 +5,7 @@ readonly torch_version=2.15.0
 readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev libspdlog-dev libfmt-dev
   nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev)
 readonly test_packages=(libgtest-dev libbenchmark-dev valgrind)
+readonly cluster_packages=(slurm-wlm munge)
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev)
 

@@ -16,6 +16,8 @@ void add_doctor(CLI::App& command, Arguments& arguments);
 void add_inspect(CLI::App& command, Arguments& arguments);
 void add_bench(CLI::App& command, Arguments& arguments);
 void add_completions(CLI::App& command, Arguments& arguments);
+void add_sweep(CLI::App& command, Arguments& arguments);
+void add_sweep_table(CLI::App& command, Arguments& arguments);
 void add_diff(CLI::App& command, Arguments& arguments);
 
 }  // namespace chargpt
