@@ -21,7 +21,7 @@ verb_build() {
 verb_test() {
   setup_for_tests
   setup_reference
-  ((!all)) || setup_packages "${cluster_packages[@]}"
+  ((!all)) || setup_packages "${root_test_packages[@]}"
   build_preset dev
   local leave_out='^(root|soak)$'
   ((!all)) || leave_out='^soak$'

@@ -5,7 +5,7 @@ readonly torch_version=2.15.0
 readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev libspdlog-dev libfmt-dev
   nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev)
 readonly test_packages=(libgtest-dev libbenchmark-dev valgrind)
-readonly cluster_packages=(slurm-wlm munge)
+readonly root_test_packages=(chromium chromium-driver python3-selenium slurm-wlm munge) # for ./dev test --all
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev)
 
@@ -108,6 +108,7 @@ setup_reference() {
     say "Completing torch $torch_version for Python, which the parity tests compare with: up to 2.5 GB to download, 5.8 GB in all in $folder"
     ensure_venv "$folder" .complete-reference 7 "torch==$torch_version" 'safetensors>=0.5' 'numpy>=2'
   fi
+  ensure_venv "$folder" .complete-tensorboard 1 'tensorboard>=2.20,<3' # reads our event files back
   link_python "$folder"
 }
 

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
       return std::printf("%s", corpus.tokenizer.symbol(id).c_str()) >= 0;
     };
     chargpt::generate(chargpt::model_logits(trainer.passes()), corpus.tokenizer, config.model.context,
-                      {{prompt, /*seed=*/1}}, config.sample, print);
+                      {{prompt, config.sample}}, print);
     std::printf("\n");
     return 0;
   } catch (const chargpt::Error& error) {

@@ -5,14 +5,32 @@
 
 #include <algorithm>
 
+#include "chargpt/base/utf8.hpp"
+
 namespace chargpt {
 namespace {
+
+/// A flag that may be given several times; its key is their list.
+void add_list_flag(CLI::App& command, Arguments& arguments, const ConfigKey& key, const std::string& flag) {
+  const auto set = [&arguments, name = key.name, flag](const std::vector<std::string>& values) {
+    for (const std::string& value : values) decode_utf8(value, flag);
+    arguments.overrides.push_back({name, Json(values).dump(), flag});
+  };
+  command.add_option_function<std::vector<std::string>>(flag, set, fmt::format("{} [{}]", key.help, key.name))
+      ->type_name("VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)  // "[a,b]" is one text
+      ->take_all();
+}
 
 /// A flag that stands for a config key: "--top-k" for "sample.top_k". Its help is the key's.
 void add_key_flag(CLI::App& command, Arguments& arguments, const ConfigKey& key, const std::string& flag) {
   const auto set = [&arguments, name = key.name, flag](const std::string& value) {
     arguments.overrides.push_back({name, value, flag});
   };
+  if (std::holds_alternative<std::vector<std::string>*>(key.value)) {
+    return add_list_flag(command, arguments, key, flag);
+  }
   if (std::holds_alternative<bool*>(key.value)) {
     command.add_flag_callback(
         flag, [set] { set("true"); }, fmt::format("{} [{}]", key.help, key.name));
@@ -127,6 +145,12 @@ void add_sample(CLI::App& command, Arguments& arguments) {
       ->type_name("TEXT");
   command.add_option("--prompt-file", arguments.prompt_file, "File that holds the text to continue; - for stdin")
       ->type_name("FILE");
+  command
+      .add_option(
+          "--prompts", arguments.prompts,
+          "JSONL file of prompts, {\"prompt\": TEXT} a line with sample keys of its own; - for stdin; writes JSONL")
+      ->type_name("FILE");
+  command.add_flag("--interactive", arguments.interactive, "Continue each line that is typed; /help tells more");
   command
       .add_option("--engine", arguments.engine,
                   "native: this program's own kernels, on the CPU (default); torch: LibTorch, for --device cuda")

@@ -35,7 +35,9 @@ RunFunction open_engine() {
 }  // namespace
 
 int run_engine(Request request) {
-  request.stop_signal = &catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
+  if (request.stop_signal == nullptr) {
+    request.stop_signal = &catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
+  }
   return open_engine()(std::string(version()).c_str(), request);
 }
 

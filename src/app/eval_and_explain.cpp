@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
+#include "chargpt/base/output.hpp"
 
 namespace chargpt {
 namespace {
@@ -38,6 +40,18 @@ void require_apart(const std::string& output, const Arguments& arguments, const 
               fmt::format("--per-char {}: that file is one of the run's or one that is read, and would "
                           "be overwritten; name another",
                           output));
+}
+
+/// Warns of what was asked for and changes nothing in this mode.
+void warn_idle_keys(const Arguments& arguments, const EvalConfig& eval) {
+  const auto warn = [&](const char* key) {
+    write_message(fmt::format("warning: eval.{} changes nothing with eval.mode = {}\n", key, name(eval.mode)));
+  };
+  const bool random = eval.mode == EvalMode::random;
+  const bool windows_given = std::any_of(arguments.overrides.begin(), arguments.overrides.end(),
+                                         [](const Override& override) { return override.key == "eval.windows"; });
+  if (random && eval.stride > 0) warn("stride");
+  if (!random && windows_given) warn("windows");
 }
 
 /// What eval adds to the one number, and what it needs for that.
@@ -76,8 +90,10 @@ int run_eval(const Arguments& arguments) {
   if (!arguments.data.empty() && !arguments.split.empty()) {
     throw Error(ExitCode::usage, "--data scores another text, --split a part of the run's own data: give one of them");
   }
+  refuse_without_effect(arguments, "eval", {"eval.", "data.", "run.", "model.attention"});
   const ModelChoice model = choose_model_arguments(arguments);
   Request request = make_request(Command::eval, arguments, model_config(arguments, model));
+  warn_idle_keys(arguments, request.config.eval);
   request.model = model;
   request.data_path = arguments.data;
   if (!arguments.split.empty()) request.part = arguments.split;
@@ -87,6 +103,7 @@ int run_eval(const Arguments& arguments) {
 
 int run_explain(const Arguments& arguments) {
   if (!arguments.text) throw Error(ExitCode::usage, "what should the model look at? Give --text TEXT");
+  refuse_without_effect(arguments, "explain", {"run.", "model.attention"});
   const ModelChoice model = choose_model_arguments(arguments);
   Request request = make_request(Command::explain, arguments, model_config(arguments, model));
   request.model = model;

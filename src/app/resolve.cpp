@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/terminal.hpp"
 
 namespace chargpt {
 namespace {
@@ -24,14 +24,6 @@ std::vector<std::pair<std::string, std::string>> environment() {
     if (equals != std::string::npos) variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;
-}
-
-/// The live line is for terminals whose user wants escape codes (https://no-color.org).
-bool wants_live_line(const Arguments& arguments) {
-  const char* terminal = std::getenv("TERM");
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool dumb = terminal == nullptr || std::string(terminal) == "dumb";
-  return isatty(STDERR_FILENO) == 1 && !dumb && !arguments.no_color && (no_color == nullptr || *no_color == '\0');
 }
 
 std::string newest_run() {
@@ -83,7 +75,7 @@ Request make_request(Command command, const Arguments& arguments, const Config& 
   request.config = config;
   request.json = arguments.json;
   request.verbosity = arguments.quiet ? -1 : arguments.verbose ? 1 : 0;
-  request.color = wants_live_line(arguments);
+  request.color = wants_live_line(STDERR_FILENO, arguments.no_color);
   return request;
 }
 
@@ -94,6 +86,17 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
   }
   if (!arguments.model.empty() && !arguments.checkpoint.empty()) {
     throw Error(ExitCode::usage, "--checkpoint chooses within a run folder: it goes with --run, not with --model");
+  }
+  std::error_code ignored;  // what cannot be looked at is reported when it is read
+  if (fs::is_directory(arguments.model, ignored)) {
+    throw Error(ExitCode::usage, fmt::format("--model {0} is a folder, but wants a model file (safetensors); for a run "
+                                             "or checkpoint folder: --run {0}",
+                                             arguments.model));
+  }
+  if (fs::is_regular_file(arguments.run, ignored)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--run {0} is a file, but wants a run or checkpoint folder; for a model file: --model {0}",
+                            arguments.run));
   }
   if (!arguments.model.empty()) return {"", arguments.model, ""};
   if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint};
@@ -109,9 +112,27 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
 Config model_config(const Arguments& arguments, const ModelChoice& model) {
   Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
   if (!base.is_null() && !arguments.data.empty()) base["data"]["format"] = "auto";  // another file is of its own format
+  if (base.contains("run") && base["run"].is_object())
+    base["run"].erase("device");  // this machine may not have the one that trained it
   Config config = resolve_config(arguments, base, model.folder).config;
   check_rules(config);
   return config;
+}
+
+void refuse_without_effect(const Arguments& arguments, const std::string& command,
+                           const std::vector<std::string>& effective) {
+  Config config;
+  const KeyList keys = describe(config);
+  for (const Override& override : arguments.overrides) {
+    const bool has_effect = std::any_of(effective.begin(), effective.end(), [&](const std::string& name) {
+      return name == override.key || (name.ends_with('.') && override.key.starts_with(name));
+    });
+    if (has_effect || keys.find(override.key) == nullptr) continue;  // what is no key is refused with its nearest one
+    std::vector<std::string> used;
+    for (const std::string& name : effective) used.push_back(name.ends_with('.') ? name + "*" : name);
+    throw Error(ExitCode::usage, fmt::format("{} {}: {} does not use that key, only {}", override.flag, override.key,
+                                             command, fmt::join(used, ", ")));
+  }
 }
 
 std::string fill_placeholders(const std::string& text, const Config& config) {

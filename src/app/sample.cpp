@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <numeric>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/engine_library.hpp"
@@ -15,7 +16,8 @@
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/signal_list.hpp"
 #include "chargpt/kernels/decoder.hpp"
-#include "chargpt/sampling/sample_writer.hpp"
+#include "chargpt/sampling/conversation.hpp"
+#include "chargpt/sampling/prompts_file.hpp"
 
 namespace chargpt {
 namespace {
@@ -23,20 +25,43 @@ namespace {
 constexpr std::uint64_t kMaxPrompt = 64 << 20;    // bytes
 constexpr std::int64_t kStreamBytes = 512 << 20;  // of keys and values of all samples that are drawn together
 
-std::string read_prompt(const std::string& path) {
+std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   return read_file(path, kMaxPrompt);
 }
 
-/// The prompt is taken as it stands, so that text which is not UTF-8 is reported as bad data with its offset.
-void set_prompt(const Arguments& arguments, Request& request) {
-  if (arguments.prompt && !arguments.prompt_file.empty()) {
-    throw Error(ExitCode::usage, "--prompt and --prompt-file both given: give one of them");
+std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+void check_flags(const Arguments& arguments) {
+  std::vector<std::string> given;
+  if (arguments.prompt) given.emplace_back("--prompt");
+  if (!arguments.prompt_file.empty()) given.emplace_back("--prompt-file");
+  if (!arguments.prompts.empty()) given.emplace_back("--prompts");
+  if (arguments.interactive) given.emplace_back("--interactive");
+  if (given.size() > 1) {
+    throw Error(ExitCode::usage, fmt::format("{} given: each says where prompts come from; give one of them",
+                                             fmt::join(given, " and ")));
   }
-  if (arguments.prompt) request.config.sample.prompt = *arguments.prompt;
-  if (arguments.prompt_file.empty()) return;
-  request.config.sample.prompt = read_prompt(arguments.prompt_file);
-  request.prompt_source = arguments.prompt_file == "-" ? "the prompt on standard input" : arguments.prompt_file;
+  const auto is_given = [&](const char* flag) {
+    return std::any_of(arguments.overrides.begin(), arguments.overrides.end(),
+                       [&](const Override& override) { return override.flag == flag; });
+  };
+  if (is_given("--length") && is_given("--until-end-mark")) {
+    throw Error(ExitCode::usage, "--length bounds a text, --until-end-mark does not: give one of them");
+  }
+}
+
+/// A prompt is taken as it stands, so that text which is not UTF-8 is reported as bad data with its offset.
+std::vector<SampleRequest> requests(const Arguments& arguments, SampleConfig settings) {
+  if (!arguments.prompts.empty()) {
+    return read_prompts(read_text(arguments.prompts), name_of(arguments.prompts), settings);
+  }
+  if (!arguments.prompt_file.empty()) {
+    settings.prompt = read_text(arguments.prompt_file);
+    return {{settings, name_of(arguments.prompt_file)}};
+  }
+  if (arguments.prompt) settings.prompt = *arguments.prompt;
+  return {{settings, "--prompt"}};
 }
 
 /// Whether the kernels of this program do the work; otherwise LibTorch's modules do.
@@ -57,46 +82,83 @@ bool wants_native(const Arguments& arguments, const Config& config) {
 
 void warn(const std::string& message) { write_message(fmt::format("warning: {}\n", message)); }
 
-/// As many as can be used: each stream of text goes through one thread.
-int threads_for(const Config& config) {
-  const auto wanted = config.run.threads > 0 ? config.run.threads : std::int64_t{usable_threads()};
-  return static_cast<int>(std::min(wanted, config.sample.samples));
+SampleOutput output_of(const Arguments& arguments, const std::atomic<int>& stop) {
+  return {.write = [](std::string_view text) { return write_output(text); },
+          .stopped = [&stop] { return stop.load() != 0; },
+          .warn = warn,
+          .json = arguments.json || !arguments.prompts.empty(),
+          .each_character = isatty(STDOUT_FILENO) == 1};
 }
 
-int sample_natively(Request request) {
-  const std::atomic<int>& stop = catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
-  const SampleConfig& settings = request.config.sample;
+int write_requests(const SampledModel& model, const std::vector<SampleRequest>& asked, const SampleOutput& output,
+                   const std::atomic<int>& stop) {
+  write_samples(model, asked, output);
+  return stop.load() == 0 ? 0 : 128 + stop.load();
+}
+
+/// Lines from standard input, until Ctrl-D; Ctrl-C (counted in `interrupts`) ends one text.
+int talk(const SampledModel& model, const SampleConfig& settings, SampleOutput output, bool greet,
+         const std::atomic<int>& interrupts) {
+  int seen = 0;
+  output.stopped = [&] { return interrupts.load() != seen; };
+  const auto read_line = [&]() -> std::optional<std::string> {
+    if (greet) write_message("> ");
+    std::string line;
+    if (!std::getline(std::cin, line)) return std::nullopt;
+    seen = interrupts.load();
+    return line;
+  };
+  if (greet) write_message("Type a line to have it continued, or /help.\n");
+  converse(model, settings, {read_line, write_message, output});
+  if (greet) write_message("\n");
+  return 0;
+}
+
+/// As many as can be used: each stream of text goes through one thread.
+int threads_for(const Config& config, const std::vector<SampleRequest>& asked) {
+  const auto wanted = config.run.threads > 0 ? config.run.threads : std::int64_t{usable_threads()};
+  const auto samples = std::accumulate(asked.begin(), asked.end(), std::int64_t{0}, [&](auto sum, const auto& request) {
+    return std::min(wanted, sum + request.settings.samples);
+  });
+  return static_cast<int>(std::min(wanted, samples));
+}
+
+int sample_natively(const Request& request, int threads) {
   const OpenedModel opened = open_model(request.model);
   const ModelFile& file = opened.file;
   if (!file.verified()) warn(fmt::format("{} carries no checksum: it could not be verified", file.path()));
   AlignedVector<float> weights(static_cast<std::size_t>(file.layout().size()));
   file.copy_values(weights);
-  const Tokenizer& tokenizer = file.tokenizer();
-  const auto prompt = encode_prompt(settings.prompt, tokenizer, request.prompt_source);
-  const std::int64_t context = file.config().context;
-  if (static_cast<std::int64_t>(prompt.size()) > context) {
-    warn(
-        fmt::format("{} has {} characters; the model sees its last {}", request.prompt_source, prompt.size(), context));
-  }
-  ThreadPool pool(threads_for(request.config));
-  Decoder decoder(file.config(), tokenizer.size(), weights.data(), pool);
+  ThreadPool pool(threads, request.config.run.pin);
+  Decoder decoder(file.config(), file.tokenizer().size(), weights.data(), pool);
   const NextLogits next = [&](auto windows, auto logits) { decoder.logits(windows, logits); };
   const auto together =
       std::clamp<std::int64_t>(kStreamBytes / static_cast<std::int64_t>(decoder.stream_bytes()), 1, 64);
-  write_samples({tokenizer, context, next, together}, prompt, settings,
-                {[](std::string_view text) { return write_output(text); }, [&] { return stop.load() != 0; },
-                 request.json, isatty(STDOUT_FILENO) == 1});
-  return stop.load() == 0 ? 0 : 128 + stop.load();
+  return request.sample({file.tokenizer(), file.config().context, next, together});
 }
 
 }  // namespace
 
 int run_sample(const Arguments& arguments) {
+  check_flags(arguments);
+  refuse_without_effect(arguments, "sample", {"sample.", "run.", "model.attention"});
   const ModelChoice model = choose_model_arguments(arguments);
   Request request = make_request(Command::sample, arguments, model_config(arguments, model));
   request.model = model;
-  set_prompt(arguments, request);
-  return wants_native(arguments, request.config) ? sample_natively(std::move(request)) : run_engine(std::move(request));
+  const SampleConfig& settings = request.config.sample;
+  const std::vector<SampleRequest> asked = requests(arguments, settings);
+  const std::atomic<int>& stop = arguments.interactive
+                                     ? count_interrupts()
+                                     : catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
+  request.stop_signal = &stop;
+  const SampleOutput output = output_of(arguments, stop);
+  const bool greet = !arguments.quiet && isatty(STDIN_FILENO) == 1;
+  request.sample = [&](const SampledModel& sampled) {
+    return arguments.interactive ? talk(sampled, settings, output, greet, stop)
+                                 : write_requests(sampled, asked, output, stop);
+  };
+  return wants_native(arguments, request.config) ? sample_natively(request, threads_for(request.config, asked))
+                                                 : run_engine(request);
 }
 
 }  // namespace chargpt

@@ -17,28 +17,45 @@ std::atomic<int>& stop_signal() {
 /// Only an impatient user's Ctrl-C ends a save: batch systems send their signals more than once.
 void on_signal(int number) {
   const bool stopping = stop_signal().load() != 0;
-  if (stopping && number == SIGINT) _exit(128 + number);
+  if (stopping && number == SIGINT) {
+    // A live line may stand there, and nobody will take it away.
+    [[maybe_unused]] const ssize_t written = isatty(STDERR_FILENO) == 1 ? write(STDERR_FILENO, "\n", 1) : 0;
+    _exit(128 + number);
+  }
   if (!stopping) stop_signal().store(number);
 }
 
-void handle(int number) {
+void on_interrupt(int) { ++stop_signal(); }
+
+void handle(int number, void (*handler)(int)) {
   struct sigaction action {};
   sigaction(number, nullptr, &action);
   const bool ignored = action.sa_handler == SIG_IGN;
   if (ignored && number == SIGHUP) return;  // started under nohup
-  action.sa_handler = on_signal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);
+}
+
+void ignore_failing_writes() {
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 }  // namespace
 
 const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals) {
   std::atomic<int>& number = stop_signal();
-  for (const int signal : signals) handle(signal);
-  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : signals) handle(signal, on_signal);
+  ignore_failing_writes();
   return number;
+}
+
+const std::atomic<int>& count_interrupts() {
+  std::atomic<int>& count = stop_signal();
+  handle(SIGINT, on_interrupt);
+  ignore_failing_writes();
+  return count;
 }
 
 }  // namespace chargpt

@@ -13,6 +13,7 @@
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/machine.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/progress_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/signal_list.hpp"
 #include "chargpt/base/sweep_results.hpp"
@@ -143,7 +144,7 @@ int report_plan(const Arguments& arguments, Sweep sweep) {
   }
   write_output(to_table(rows) +
                fmt::format("{} runs, {} at once: about {} for the steps, and up to {:.1f} MB on disk\n", rows.size(),
-                           workers, clock_time(seconds), bytes / 1e6));
+                           workers, format_duration(seconds), bytes / 1e6));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/progress_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/table.hpp"
 
@@ -28,17 +29,11 @@ winsize terminal_size() {
 
 std::string loss_text(const std::optional<double>& loss) { return loss ? fmt::format("{:.4f}", *loss) : "-"; }
 
-double share_done(const SweepRun& run, const RunMetrics& metrics) {
+double share_done(const SweepRun& run, const RunStanding& metrics) {
   return static_cast<double>(metrics.step) / static_cast<double>(std::max<std::int64_t>(1, run.steps()));
 }
 
 }  // namespace
-
-std::string clock_time(double seconds) {
-  const auto total = static_cast<std::int64_t>(seconds + 0.5);
-  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
-  return fmt::format("{}:{:02}", total / 60, total % 60);
-}
 
 SweepDisplay::SweepDisplay(SweepPaths paths, const std::vector<SweepRun>& runs, Style style)
     : paths_(std::move(paths)), runs_(runs), style_(style) {
@@ -56,7 +51,7 @@ void SweepDisplay::skip(std::size_t run) {
 }
 
 void SweepDisplay::begin(std::size_t run) {
-  MetricsReader metrics(RunPaths(paths_.run(runs_[run])).metrics());
+  MetricsFollower metrics(RunPaths(paths_.run(runs_[run])).metrics());
   const std::int64_t first_step = metrics.read().step;
   active_.emplace(run, Active{std::move(metrics), first_step, Clock::now()});
 }
@@ -66,13 +61,13 @@ void SweepDisplay::leave(std::size_t run) { active_.erase(run); }
 void SweepDisplay::end(std::size_t run, const std::string& state) {
   count(run);
   const auto active = active_.find(run);
-  const RunMetrics metrics = active->second.metrics.read();
+  const RunStanding metrics = active->second.metrics.read();
   std::string line = fmt::format("[{}/{}] {}: {}", ended_, runs_.size(), runs_[run].name, state);
   if (metrics.best_loss) {
     line += fmt::format(", validation loss {:.6f}, best {:.6f} at step {}", *metrics.final_loss, *metrics.best_loss,
                         *metrics.best_step);
   }
-  line += fmt::format(", {}", clock_time(seconds_since(active->second.since)));
+  line += fmt::format(", {}", format_duration(seconds_since(active->second.since)));
   active_.erase(active);
   say(line);
 }
@@ -87,12 +82,12 @@ std::vector<std::string> SweepDisplay::table() {
   std::vector<std::vector<std::string>> rows = {{"run", "step", "loss", "best", "left"}};
   double operations = 0;
   for (auto& [run, active] : active_) {
-    const RunMetrics& metrics = active.metrics.read();
+    const RunStanding& metrics = active.metrics.read();
     const std::int64_t steps = runs_[run].steps(), here = metrics.step - active.first_step;
     const double each = seconds_since(active.since) / static_cast<double>(here);
     rows.push_back({runs_[run].name, fmt::format("{}/{}", metrics.step, steps), loss_text(metrics.loss),
                     loss_text(metrics.best_loss),
-                    here > 0 ? clock_time(each * static_cast<double>(steps - metrics.step)) : "-"});
+                    here > 0 ? format_duration(each * static_cast<double>(steps - metrics.step)) : "-"});
     operations += share_done(runs_[run], metrics) * runs_[run].operations();
   }
   const std::string grid = to_grid(rows, {true, false, false, false, false});
@@ -109,7 +104,7 @@ std::string SweepDisplay::summary(double operations_in_progress) const {
   const double to_do = all_operations_ - ended_operations_ - operations_in_progress;
   return fmt::format("  {} of {} runs ended, {:.0f}%, {} left", ended_, runs_.size(),
                      100 * (ended_operations_ + operations_in_progress) / all_operations_,
-                     here > 0 ? clock_time(seconds_since(since_) * to_do / here) : "-");
+                     here > 0 ? format_duration(seconds_since(since_) * to_do / here) : "-");
 }
 
 void SweepDisplay::refresh() {

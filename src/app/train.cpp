@@ -39,8 +39,11 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.weight_decay",
                                    "optimizer.clip",
                                    "run.device",
+                                   "run.precision",
                                    "run.threads",
+                                   "run.pin",
                                    "run.stop_signals",
+                                   "run.tensorboard",
                                    "sample."};
 
 bool may_change(const std::string& key) {

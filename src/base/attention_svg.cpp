@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chargpt/base/markup.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
 
@@ -15,29 +16,6 @@ constexpr int kCell = 20;   // pixels
 constexpr int kLetter = 9;  // width of a column of text
 constexpr int kTitle = 40;  // height of the title
 constexpr int kMargin = 12;
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 int width_of(const std::string& label) { return display_width(decode_utf8(label, "label")); }
 
@@ -56,20 +34,20 @@ std::string colour(double weight) {
 
 std::string square(int x, int y, int side, const std::string& fill, const std::string& title) {
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>\n", x, y,
-                     side, side, fill, escaped(title));
+                     side, side, fill, escape_markup(title));
 }
 
 std::string row_label(int x, int y, const std::string& label) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", x, y, escaped(label));
+  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", x, y, escape_markup(label));
 }
 
 /// Centred above its column, or turned upwards where it is wider than that.
 std::string column_label(int centre, int y, const std::string& label) {
   if (width_of(label) <= 2) {
-    return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", centre, y, escaped(label));
+    return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", centre, y, escape_markup(label));
   }
   return fmt::format("<text x=\"{0}\" y=\"{1}\" transform=\"rotate(-90 {0} {1})\">{2}</text>\n", centre + 5, y,
-                     escaped(label));
+                     escape_markup(label));
 }
 
 }  // namespace
@@ -84,7 +62,7 @@ std::string attention_svg(const std::string& title, const std::vector<std::strin
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"monospace\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"24\">{3}</text>\n",
-      width, top + side + kMargin, kMargin, escaped(title));
+      width, top + side + kMargin, kMargin, escape_markup(title));
   svg += square(left, top, side, "#eeeeee", "masked");
   for (int i = 0; i < T; ++i) {
     const int centre = i * kCell + kCell / 2;

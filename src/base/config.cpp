@@ -101,20 +101,44 @@ void ScheduleConfig::describe(KeyList& keys) {
 void RunConfig::describe(KeyList& keys) {
   keys.add("seed", seed, at_least(0), "Seed of the initial weights, the data order and dropout.");
   keys.add("device", device, "Where to compute: auto, cpu, cuda or cuda:N.");
+  keys.add("precision", precision,
+           "Numbers of the matrix products: 32-bit floats, or bf16 operands with 32-bit sums where the CPU has them.");
   keys.add("threads", threads, between(0, 4096), "CPU threads; 0: as many as the process may use.");
+  keys.add(
+      "pin", pin,
+      "Whether each thread is bound to a core of its own; two runs that pin and may use the same cores meet there.");
   keys.add(
       "stop_signals", stop_signals,
       "Signals at which a run saves and stops: names separated by commas, of INT, TERM, HUP, QUIT, USR1, USR2, XCPU.");
+  keys.add("tensorboard", tensorboard, "Whether to write event files for TensorBoard while training.");
 }
 
 void SampleConfig::describe(KeyList& keys) {
   keys.add("prompt", prompt, "Text that a sample continues.");
+  keys.add("unknown", unknown,
+           "What to do with characters of the prompt that the model does not know: error, skip, or replace=X.");
   keys.add("length", length, between(1, kMaxSteps), "Characters to write at most.");
+  keys.add("until_end_mark", until_end_mark,
+           "Write until the end mark, however long that takes; for models of documents. sample.length does not count.");
+  keys.add("stop", stop, "Texts at which a sample ends; the text itself is not written.");
   keys.add("samples", samples, between(1, kMaxSteps), "Number of samples; sample i uses sample.seed + i.");
+  keys.add("ban", ban, "Characters that are never written.");
+  keys.add("allow", allow, "The only characters that are written; empty: all.");
+  keys.add("repetition_penalty", repetition_penalty, {0, 100, true, false},
+           "Divides positive logits of recent characters, multiplies negative ones; 1: none.");
+  keys.add("presence_penalty", presence_penalty, between(-100, 100),
+           "Taken from the logit of each recent character; 0: none.");
+  keys.add("frequency_penalty", frequency_penalty, between(-100, 100),
+           "Taken from the logit of a character for each time that it is recent; 0: none.");
+  keys.add("penalty_window", penalty_window, between(1, 1 << 20), "Last characters that count as recent.");
   keys.add("temperature", temperature, at_least(0), "Divides the logits; 0: always the likeliest character.");
   keys.add("top_k", top_k, at_least(0), "Draw from this many likeliest characters; 0: from all.");
   keys.add("top_p", top_p, {0, 1, true, false},
            "Draw from the likeliest characters that together have this probability; 1: from all.");
+  keys.add("min_p", min_p, between(0, 1),
+           "Draw from characters at least this many times as likely as the likeliest; 0: from all.");
+  keys.add("typical", typical, {0, 1, true, false},
+           "Draw from the characters of the most typical surprise that together have this probability; 1: from all.");
   keys.add("seed", seed, at_least(0), "Seed of the first sample.");
   keys.add("exact", exact,
            "Behind the context, move the window by one character at a time (slow), not by half a context.");

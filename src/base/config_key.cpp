@@ -43,6 +43,7 @@ struct TypeName {
   std::string operator()(const double*) const { return "number"; }
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<double>*) const { return "numbers"; }
+  std::string operator()(const std::vector<std::string>*) const { return "texts"; }
   std::string operator()(const Interval*) const { return "interval"; }
   std::string operator()(const Choice& choice) const { return fmt::format("{}", fmt::join(choice.names, " | ")); }
 };
@@ -91,6 +92,14 @@ class Setter {
     std::vector<double> values;
     for (const Json& element : json_) values.push_back(number(element, key_.range, wanted));
     *member = std::move(values);
+  }
+
+  /// One text may stand without a list around it.
+  void operator()(std::vector<std::string>* member) const {
+    const Json list = json_.is_array() ? json_ : Json::array({json_});
+    const auto is_text = [](const Json& element) { return element.is_string(); };
+    if (!std::all_of(list.begin(), list.end(), is_text)) fail("a text or a list of texts");
+    *member = list.get<std::vector<std::string>>();
   }
 
   void operator()(Interval* member) const {

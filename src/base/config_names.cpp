@@ -84,6 +84,16 @@ std::string_view name(UnknownRule value) {
   return {};
 }
 
+std::string_view name(Precision value) {
+  switch (value) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::bf16:
+      return "bf16";
+  }
+  return {};
+}
+
 std::string_view name(DecayScope value) {
   switch (value) {
     case DecayScope::all:

@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/device_name.hpp"
 #include "chargpt/base/signal_list.hpp"
+#include "chargpt/base/unknown_prompt.hpp"
 
 namespace chargpt {
 namespace {
@@ -53,6 +58,34 @@ void check_train(const TrainConfig& train) {
   }
 }
 
+/// Each row of attention weights has a mask of its own, numbered over the whole batch.
+void check_mask_rows(const Config& config) {
+  const auto most = static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max());
+  const std::int64_t rows = config.model.heads * config.model.context;
+  if (config.model.dropout == 0.0 || config.train.batch <= most / rows) return;
+  refuse(
+      fmt::format("train.batch = {} with model.heads = {} and model.context = {} has more rows of attention weights "
+                  "than dropout can number ({}): lower train.batch to at most {}, or set model.dropout to 0",
+                  config.train.batch, config.model.heads, config.model.context, most, most / rows));
+}
+
+void check_precision(const Config& config) {
+  if (config.run.precision == Precision::fp32) return;
+  const AttentionPath path = config.model.attention;
+  if (path == AttentionPath::heads || path == AttentionPath::fused) {
+    refuse(
+        fmt::format("run.precision = bf16 with model.attention = {}: only the native path has bf16 products; set "
+                    "model.attention to auto or native, or run.precision to fp32",
+                    name(path)));
+  }
+  if (parse_device_name(config.run.device).kind == DeviceName::Kind::cuda) {
+    refuse(
+        fmt::format("run.precision = bf16 with run.device = {}: bf16 is not supported on CUDA yet, only on a CPU; set "
+                    "run.device to cpu or run.precision to fp32",
+                    config.run.device));
+  }
+}
+
 void check_optimizer(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
@@ -75,13 +108,24 @@ void check_optimizer(const Config& config) {
 
 }  // namespace
 
+void check_rules(const SampleConfig& sample) {
+  parse_unknown_prompt(sample.unknown);
+  const auto& stop = sample.stop;
+  if (std::find(stop.begin(), stop.end(), "") != stop.end()) {
+    refuse("sample.stop holds an empty text, at which every sample would end at once: leave it out");
+  }
+}
+
 void check_rules(const Config& config) {
   parse_device_name(config.run.device);
   parse_signal_list(config.run.stop_signals);
   check_data(config.data);
   check_model(config.model);
   check_train(config.train);
+  check_mask_rows(config);
+  check_precision(config);
   check_optimizer(config);
+  check_rules(config.sample);
 }
 
 }  // namespace chargpt

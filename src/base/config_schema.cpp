@@ -34,6 +34,9 @@ struct ValueSchema {
   Json operator()(const std::vector<double>*) const {
     return {{"type", "array"}, {"items", number_schema("number", key.range)}};
   }
+  Json operator()(const std::vector<std::string>*) const {
+    return {{"type", Json::array({"string", "array"})}, {"items", {{"type", "string"}}}};
+  }
   Json operator()(const Interval*) const {
     return {
         {"anyOf", {number_schema("integer", key.range), {{"type", "string"}, {"pattern", "^\\d+ (step|epoch)s?$"}}}}};

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -51,6 +52,12 @@ double memory_gib() {
 Json machine_facts() {
   return {{"chargpt", std::string(version())}, {"compiler", __VERSION__}, {"system", system_name()},
           {"processor", processor_name()},     {"cpus", usable_cpus()},   {"memory_gib", memory_gib()}};
+}
+
+std::uint64_t resident_bytes() {
+  std::uint64_t all = 0, resident = 0;  // pages; see proc(5)
+  std::ifstream file("/proc/self/statm");
+  return file >> all >> resident ? resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 }  // namespace chargpt

@@ -16,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "descriptor.hpp"
 
@@ -155,6 +156,7 @@ std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
 void remove_run(const RunPaths& paths) {
   std::error_code problem;
   for (const std::int64_t step : list_checkpoints(paths.checkpoints())) fs::remove_all(paths.checkpoint(step), problem);
+  remove_event_files(paths.tensorboard());
   // The config last: as long as it is there, the folder is a run, and can be removed again.
   for (const std::string& path : {paths.checkpoints() + "/best", paths.metrics(), paths.log(), paths.config()}) {
     if (!problem) fs::remove(path, problem);
@@ -183,7 +185,8 @@ RunLock::~RunLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-MetricsLog::MetricsLog(std::string path, std::int64_t last_step) : path_(std::move(path)), descriptor_(-1) {
+MetricsLog::MetricsLog(std::string path, std::int64_t last_step, Observer appended)
+    : path_(std::move(path)), appended_(std::move(appended)), descriptor_(-1) {
   Descriptor file = open_output(path_, O_WRONLY | O_APPEND);
   truncate_to(file, kept_bytes(read_file(path_), last_step), path_);
   descriptor_ = file.release();
@@ -195,6 +198,7 @@ void MetricsLog::append(const Json& record) {
   Json line = {{"v", 1}};
   line.update(record);
   write_all(descriptor_, to_json_line(line) + "\n", path_);
+  if (appended_) appended_(line);
 }
 
 }  // namespace chargpt

@@ -33,7 +33,7 @@ const char* state_of(const std::optional<SweepOutcome>& outcome, const std::stri
 Json row_of(const SweepPaths& paths, const SweepRun& run, const std::vector<std::string>& varied) {
   const std::string folder = paths.run(run);
   const auto outcome = read_outcome(paths, run);
-  const RunMetrics metrics = MetricsReader(RunPaths(folder).metrics()).read();
+  const RunStanding metrics = MetricsFollower(RunPaths(folder).metrics()).read();
   const auto characters = static_cast<double>(metrics.steps * run.config.train.batch * run.config.model.context);
   Json row = {{"run", folder}, {"state", state_of(outcome, folder)}};
   row["exit_code"] = outcome ? Json(outcome->exit_code) : Json(nullptr);
@@ -97,7 +97,7 @@ Json to_row(const Group& group) {
 
 }  // namespace
 
-const RunMetrics& MetricsReader::read() {
+const RunStanding& MetricsFollower::read() {
   std::error_code missing;
   const auto size = fs::file_size(path_, missing);
   if (missing || size == offset_) return metrics_;
@@ -114,7 +114,7 @@ const RunMetrics& MetricsReader::read() {
   return metrics_;
 }
 
-void MetricsReader::take(std::string_view line) {
+void MetricsFollower::take(std::string_view line) {
   const Json record = Json::parse(line, nullptr, false);
   if (!record.is_object()) return;
   const std::string event = record.value("event", "");

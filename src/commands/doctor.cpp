@@ -13,6 +13,7 @@
 #include "chargpt/base/table.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/kernels/bf16.hpp"
 #include "chargpt/kernels/instruction_set.hpp"
 
 namespace chargpt {
@@ -85,6 +86,7 @@ int doctor_command(const Request& request) {
   facts["libtorch"] = TORCH_VERSION;
   facts["libtorch_file"] = libtorch_file();
   facts["instruction_set"] = kernel_instruction_set();
+  facts["bf16"] = bf16_units().empty() ? Json(nullptr) : Json(name(bf16_units().front()));
   facts["libtorch_instruction_set"] = at::get_cpu_capability();
   facts["threads"] = set_threads(request.config.run.threads);
   facts["devices"] = devices();

@@ -31,13 +31,14 @@ struct Subject {
   ScoredText text;
 };
 
-/// `run`: whose data is scored, unless --data names another.
-Subject load_subject(const Request& request, const OpenedModel& opened, const ChosenModel& run) {
+/// `first`: the model whose run's data is scored, unless --data names another; without it, this one.
+Subject load_subject(const Request& request, const OpenedModel& opened, const Subject* first = nullptr) {
   const ChosenModel& chosen = opened.chosen;
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
-  ScoredText text = text_to_score(request, run, loaded.tokenizer);
+  const Tokenizer& of_run = first == nullptr ? loaded.tokenizer : first->loaded.tokenizer;
+  ScoredText text = text_to_score(request, first == nullptr ? chosen : first->chosen, of_run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};
 }
 
@@ -54,7 +55,7 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
                     subject.text.source, subject.loaded.model->config().context + 1, name(request.config.eval.mode)));
   }
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
-  Passes passes(subject.loaded.model);
+  Passes passes(subject.loaded.model, request.config.run);
   return evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped,
                   each);
 }
@@ -119,7 +120,7 @@ std::vector<double> paired_differences(const std::vector<std::pair<Place, double
 }
 
 Json comparison(const Request& request, Subject& subject) {
-  Subject other = load_subject(request, open_model(*request.compare), subject.chosen);
+  Subject other = load_subject(request, open_model(*request.compare), &subject);
   const auto differences = paired_differences(nats_by_place(request, subject), nats_by_place(request, other));
   if (differences.empty()) {
     throw Error(ExitCode::bad_data,
@@ -150,7 +151,7 @@ Json stride(const EvalConfig& eval, std::int64_t context) {
 
 /// docs/formats.md describes it; without its version. Null when the evaluation was stopped.
 Json result(const Request& request, const OpenedModel& opened) {
-  Subject subject = load_subject(request, opened, opened.chosen);
+  Subject subject = load_subject(request, opened);
   PartTable parts(request.by, subject.text, subject.loaded.tokenizer);
   const Evaluation e = evaluate_with_reports(request, subject, parts);
   if (request.stop_signal->load() != 0) return nullptr;

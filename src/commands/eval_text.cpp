@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
@@ -15,14 +16,31 @@ Part parse_part(const std::string& text) {
   throw Error(ExitCode::usage, fmt::format("--split: got \"{}\", wanted train, val or test", text));
 }
 
-ScoredText run_part(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer) {
-  const Part part = parse_part(request.part);
-  const Corpus corpus = run_corpus(request, chosen, tokenizer);
-  if (corpus.part(part).documents() == 0) {
-    throw Error(ExitCode::bad_data, fmt::format("{} has no {} split: data.{}_fraction is 0", chosen.run_folder,
-                                                request.part, request.part));
+/// The characters of a split as documents again.
+Documents decode(const Split& split, const Tokenizer& tokenizer, const std::string& source) {
+  Documents documents{{}, tokenizer.has_end_mark(), source, 0, ""};
+  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+    std::u32string& text = documents.texts.emplace_back();
+    for (std::int64_t i = split.starts[d]; i < split.starts[d + 1]; ++i) {
+      const std::int32_t id = split.ids[static_cast<std::size_t>(i)];
+      const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
+      if (!end_mark) text += decode_utf8(tokenizer.symbol(id), source);
+    }
   }
-  return {corpus.part(part), {}, fmt::format("{}, split {}", request.config.data.path, request.part)};
+  return documents;
+}
+
+ScoredText run_part(const Request& request, const ChosenModel& run, const Tokenizer& of_run,
+                    const Tokenizer& tokenizer) {
+  const Part part = parse_part(request.part);
+  const Corpus corpus = run_corpus(request, run, of_run);
+  if (corpus.part(part).documents() == 0) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} has no {} split: data.{}_fraction is 0", run.run_folder, request.part, request.part));
+  }
+  const std::string source = fmt::format("{}, split {}", request.config.data.path, request.part);
+  if (tokenizer == of_run) return {corpus.part(part), {}, source};
+  return encode_for_scoring(decode(corpus.part(part), of_run, source), tokenizer);
 }
 
 void tell_unknown(const ScoredText& text, const EvalConfig& eval) {
@@ -57,10 +75,12 @@ Corpus run_corpus(const Request& request, const ChosenModel& chosen, const Token
           manifest.data.bytes, manifest.data.hash));
 }
 
-ScoredText text_to_score(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer) {
-  if (request.data_path.empty()) return run_part(request, chosen, tokenizer);
-  ScoredText text = encode_for_scoring(
-      read_documents(request.data_path, request.config.data.format, request.config.data.field), tokenizer);
+ScoredText text_to_score(const Request& request, const ChosenModel& run, const Tokenizer& of_run,
+                         const Tokenizer& tokenizer) {
+  const DataConfig& data = request.config.data;
+  ScoredText text = request.data_path.empty()
+                        ? run_part(request, run, of_run, tokenizer)
+                        : encode_for_scoring(read_documents(request.data_path, data.format, data.field), tokenizer);
   tell_unknown(text, request.config.eval);
   return text;
 }

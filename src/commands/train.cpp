@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "chargpt/base/config_loader.hpp"
+#include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/model_choice.hpp"
@@ -91,6 +92,11 @@ RunProgress start(const Request& request, const RunPaths& paths, Trainer& traine
 
 RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progress, const RunPaths& paths) {
   RunEvents events;
+  if (config.run.tensorboard) {
+    events.record = [log = std::make_shared<EventLog>(paths.metrics(), paths.tensorboard())](const Json& record) {
+      log->add(record);
+    };
+  }
   events.stopped = [&stop_rule] { return stop_rule.stopped(); };
   events.step = [&progress](const StepReport& report, double smoothed) {
     progress.step(report, smoothed);
@@ -101,6 +107,7 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
   };
   events.evaluation = [&config, &progress](std::int64_t step, const Evaluation& evaluation, bool best) {
     progress.clear();
+    progress.validation(evaluation.nats_per_char());
     const bool estimate = config.eval.mode == EvalMode::random;
     spdlog::info("step {}: validation loss {:.6f}{} ({:.4f} bits per character){}", step, evaluation.nats_per_char(),
                  estimate ? fmt::format(" +- {:.6f}", evaluation.standard_error()) : "", evaluation.bits_per_char(),
@@ -112,14 +119,14 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
   };
   events.checkpoint = [&progress, &paths](std::int64_t step) {
     progress.clear();
-    spdlog::debug("step {}: saved {}", step, paths.checkpoint(step));
+    spdlog::info("step {}: saved {}", step, paths.checkpoint(step));
   };
   return events;
 }
 
 Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  Json json;
+  Json json = {{"v", 1}};
   json["run"] = paths.root;
   json["step"] = result.step;
   json["finished"] = result.finished;

@@ -16,12 +16,12 @@ namespace chargpt {
 namespace {
 
 /// What may change the last bit of a result.
-Json describe_build() {
+Json describe_build(const Config& config) {
   Json build;
   build["version"] = version();
   build["compiler"] = __VERSION__;
   build["libtorch"] = TORCH_VERSION;
-  build["instruction_set"] = kernel_instruction_set();
+  build["instruction_set"] = kernel_instruction_set(config.run.precision);
   build["libtorch_instruction_set"] = at::get_cpu_capability();
   build["threads"] = at::get_num_threads();
   return build;
@@ -110,7 +110,7 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
   manifest.files[kOptimizerFileName] = save_moments(writer.path(kOptimizerFileName), trainer);
   manifest.config = to_json(trainer.config());
   manifest.data = trainer.corpus().fingerprint;
-  manifest.build = describe_build();
+  manifest.build = describe_build(trainer.config());
   manifest.best_step = progress.best_step;
   manifest.best_loss = progress.best_loss;
   manifest.smoothed_loss = progress.smoothed_loss;
@@ -141,11 +141,11 @@ std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& tr
   fill(optimizer.first_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kFirstMoment, values); });
   fill(optimizer.second_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kSecondMoment, values); });
   trainer.optimizer().set_steps(manifest->step);
-  if (manifest->build != describe_build()) {
+  if (manifest->build != describe_build(trainer.config())) {
     warn(
         fmt::format("the checkpoint was made by another build or setting, so that the last bits of results may differ: "
                     "{} then, {} now",
-                    manifest->build.dump(), describe_build().dump()));
+                    manifest->build.dump(), describe_build(trainer.config()).dump()));
   }
   return RunProgress{manifest->best_step, manifest->best_loss, manifest->smoothed_loss, manifest->acts_pending};
 }

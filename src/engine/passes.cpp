@@ -21,17 +21,33 @@ AttentionPath settle(AttentionPath asked, const torch::Tensor& values) {
   return asked;
 }
 
+void require_bf16(AttentionPath path, c10::Device device) {
+  if (path != AttentionPath::native) {
+    throw Error(ExitCode::usage,
+                fmt::format("run.precision is \"bf16\", which only the native path on a CPU has, but the "
+                            "model is computed by the {} path on {}; use fp32, or --device cpu",
+                            name(path), device.str()));
+  }
+  if (bf16_units().empty()) {
+    throw Error(
+        ExitCode::usage,
+        "run.precision is \"bf16\", but this processor has no bf16 products (AVX512_BF16 or AMX_BF16); use fp32");
+  }
+}
+
 torch::Tensor to_tensor(const std::vector<std::int32_t>& ids, const TokenBatch& batch, torch::Device device) {
   return torch::tensor(ids, torch::kInt32).view({batch.windows, batch.length}).to(torch::kLong).to(device);
 }
 
 }  // namespace
 
-Passes::Passes(CharGPT model) : model_(std::move(model)), pool_(std::make_unique<ThreadPool>(at::get_num_threads())) {
+Passes::Passes(CharGPT model, const RunConfig& run)
+    : model_(std::move(model)), pool_(std::make_unique<ThreadPool>(at::get_num_threads(), run.pin)) {
   const torch::Tensor& values = model_->flat().values();
   path_ = settle(model_->config().attention, values);
+  if (run.precision == Precision::bf16) require_bf16(path_, values.device());
   if (path_ != AttentionPath::native) return;
-  network_ = std::make_unique<Network>(model_->config(), model_->vocabulary(), *pool_);
+  network_ = std::make_unique<Network>(model_->config(), model_->vocabulary(), *pool_, run.precision);
 }
 
 void Passes::read_weights(bool training) {

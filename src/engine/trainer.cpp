@@ -23,7 +23,7 @@ CharGPT seeded_model(const Config& config, const Corpus& corpus, torch::Device d
 Trainer::Trainer(const Config& config, const Corpus& corpus, torch::Device device)
     : config_(config),
       corpus_(corpus),
-      passes_(seeded_model(config, corpus, device)),
+      passes_(seeded_model(config, corpus, device), config.run),
       optimizer_(model()->flat(), config.optimizer, passes_.pool()),
       index_(corpus.train, config.model.context, config.data.stride),
       schedule_(index_.size(), config.data.windows, config.train.batch, static_cast<std::uint64_t>(config.run.seed)),

@@ -41,8 +41,9 @@ class TrainingRun {
         config_(trainer.config().train),
         paths_(paths),
         events_(events),
-        metrics_(paths.metrics(), trainer.steps_done()) {
+        metrics_(paths.metrics(), trainer.steps_done(), events.record) {
     result_.progress = progress;
+    if (config_.sample_every.count > 0) sample_start();  // what is wrong is said now, not hours later
   }
 
   RunResult run() {
@@ -126,13 +127,18 @@ class TrainingRun {
     if (events_.sample) events_.sample(step, text);
   }
 
+  /// Error(usage, bad_data) when no sample could be drawn as the config says.
+  StreamStart sample_start() const {
+    const Config& config = trainer_.config();
+    return start_stream(config.sample, trainer_.corpus().tokenizer, config.model.context, "sample.prompt",
+                        [](const std::string&) {});
+  }
+
   std::string draw_sample() {
     const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
     const SampleConfig& settings = trainer_.config().sample;
-    const StreamStart start{encode_prompt(settings.prompt, tokenizer, "sample.prompt"),
-                            static_cast<std::uint64_t>(settings.seed)};
     std::string text = settings.prompt;
-    generate(model_logits(trainer_.passes()), tokenizer, trainer_.config().model.context, {start}, settings,
+    generate(model_logits(trainer_.passes()), tokenizer, trainer_.config().model.context, {sample_start()},
              [&](std::size_t, std::int32_t id) {
                text += tokenizer.symbol(id);
                return !stopped();

@@ -46,6 +46,11 @@ void times(const float* factor, std::size_t count, float* x) {
   });
 }
 
+void plus(const float* y, std::size_t count, float* x) {
+  for_vectors(count,
+              [&](auto d, std::size_t i) { hn::StoreU(hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, x + i); });
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> dropped(D d, const float* from, const std::uint32_t* words, float scale, std::size_t i) {
   const auto value = hn::LoadU(d, from + i);
@@ -78,12 +83,15 @@ namespace chargpt {
 
 HWY_EXPORT(any_gelu);
 HWY_EXPORT(times);
+HWY_EXPORT(plus);
 HWY_EXPORT(add);
 HWY_EXPORT(copy);
 
 void gelu(float* x, std::size_t count, float* derivative) { HWY_DYNAMIC_DISPATCH(any_gelu)(x, count, derivative); }
 
 void multiply_by(const float* factor, std::size_t count, float* x) { HWY_DYNAMIC_DISPATCH(times)(factor, count, x); }
+
+void add_to(const float* y, std::size_t count, float* x) { HWY_DYNAMIC_DISPATCH(plus)(y, count, x); }
 
 void add_dropped(const float* y, std::size_t rows, std::size_t columns, const KeepBits& keep, float* x) {
   HWY_DYNAMIC_DISPATCH(add)(y, rows, columns, keep, x);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention.cpp"  // relative to src/: Highway includes this file once per target
@@ -288,15 +287,12 @@ std::size_t attention_keep_words(const AttentionShape& shape) {
 void draw_attention_bits(const AttentionShape& shape, const DropoutMask& mask, std::uint32_t first_row,
                          std::uint32_t row_stride, std::uint32_t* words) {
   const std::size_t T = shape.positions, row_words = keep_words(T);
-  std::vector<std::uint32_t> row(row_words);
   for (std::size_t h = 0; h < shape.heads; ++h) {
     std::uint32_t* head = words + h * round_up(T) * row_words;
     for (std::size_t t = 0; t < T; ++t) {
       const std::size_t columns = t + 1;  // later keys are masked anyway
       draw_keep_bits(mask, first_row + static_cast<std::uint32_t>(h) * row_stride + static_cast<std::uint32_t>(t),
-                     columns, row.data());
-      std::uint32_t* block = head + t / kBlock * kBlock * row_words + t % kBlock;
-      for (std::size_t w = 0; w < keep_words(columns); ++w) block[w * kBlock] = row[w];
+                     columns, head + t / kBlock * kBlock * row_words + t % kBlock, kBlock);
     }
   }
 }

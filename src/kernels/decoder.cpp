@@ -64,7 +64,7 @@ void Decoder::keep(Cache& cache, std::size_t layer, std::size_t position, const 
 
 void Decoder::embed(std::int32_t id, std::size_t position, float* x) const {
   std::copy_n(weights_.token_embedding() + static_cast<std::size_t>(id) * width_, width_, x);
-  add_dropped(weights_.position_embedding() + position * width_, 1, width_, {}, x);
+  add_to(weights_.position_embedding() + position * width_, width_, x);
 }
 
 /// From the residual stream to the input of what comes next.
@@ -83,12 +83,12 @@ void Decoder::block(std::size_t layer, std::size_t rows, Scratch& s, const Atten
   product(0, s.input.data(), s.qkv.data());
   attend(s.qkv.data(), s.input.data());
   product(1, s.input.data(), s.hidden.data());
-  add_dropped(s.hidden.data(), rows, width_, {}, s.x.data());
+  add_to(s.hidden.data(), rows * width_, s.x.data());
   normalise(2 * layer + 1, rows, s);
   product(2, s.input.data(), s.hidden.data());
   gelu(s.hidden.data(), rows * 4 * width_, nullptr);
   product(3, s.hidden.data(), s.input.data());
-  add_dropped(s.input.data(), rows, width_, {}, s.x.data());
+  add_to(s.input.data(), rows * width_, s.x.data());
 }
 
 /// Fills a cache with the keys and values of `ids`.

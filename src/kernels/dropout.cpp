@@ -80,11 +80,12 @@ std::uint64_t group_bits(const DropoutMask& mask, std::uint32_t row, std::uint32
 }
 #endif
 
-void keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words) {
+void keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words,
+               std::size_t stride) {
   for (std::size_t group = 0; 64 * group < columns; ++group) {
     const std::uint64_t bits = group_bits(mask, row, static_cast<std::uint32_t>(group));
-    words[2 * group] = static_cast<std::uint32_t>(bits);
-    words[2 * group + 1] = static_cast<std::uint32_t>(bits >> 32U);
+    words[2 * group * stride] = static_cast<std::uint32_t>(bits);
+    words[(2 * group + 1) * stride] = static_cast<std::uint32_t>(bits >> 32U);
   }
 }
 
@@ -128,8 +129,9 @@ HWY_EXPORT(keep_bits);
 HWY_EXPORT(dropout_row_float);
 HWY_EXPORT(dropout_row_double);
 
-void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words) {
-  HWY_DYNAMIC_DISPATCH(keep_bits)(mask, row, columns, words);
+void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words,
+                    std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(keep_bits)(mask, row, columns, words, stride);
 }
 
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out) {
@@ -138,11 +140,6 @@ void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns
 
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in, double* out) {
   HWY_DYNAMIC_DISPATCH(dropout_row_double)(mask, row, columns, in, out);
-}
-
-void dropout_multipliers(const DropoutMask& mask, std::uint32_t row, std::size_t columns, float* out) {
-  std::fill(out, out + columns, 1.0F);
-  dropout_row(mask, row, columns, out, out);
 }
 
 }  // namespace chargpt

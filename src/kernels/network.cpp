@@ -1,6 +1,7 @@
 #include "chargpt/kernels/network.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "chargpt/kernels/activation.hpp"
 #include "chargpt/kernels/attention.hpp"
@@ -27,8 +28,8 @@ struct Network::Scratch {
   AlignedVector<float> attention;
 };
 
-Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool)
-    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary) {
+Network::Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool, Precision precision)
+    : config_(config), vocabulary_(vocabulary), pool_(pool), weights_(config, vocabulary, precision) {
   for (std::size_t p = 0; p < weights_.products().size(); ++p) {
     const auto outputs = static_cast<std::int64_t>(weights_.products()[p].outputs);
     const std::int64_t parts = (outputs + kGradientOutputs - 1) / kGradientOutputs;
@@ -103,7 +104,7 @@ void Network::embed(const std::int32_t* ids, const DropoutState& dropout, std::i
   const float* positions = weights_.position_embedding();
   for (std::size_t t = 0; t < a.positions; ++t) {
     std::copy_n(tokens + index(ids[t]) * C, C, a.x.data() + t * C);
-    add_dropped(positions + t * C, 1, C, {}, a.x.data() + t * C);
+    add_to(positions + t * C, C, a.x.data() + t * C);
   }
   if (a.embedding_keep == nullptr) return;
   for (std::size_t t = 0; t < a.positions; ++t) {
@@ -177,6 +178,7 @@ void Network::backward(Activations& a, Scratch& scratch) const {
 
 double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
                                      float* gradients) {
+  if (!weights_.packed_for_training()) throw std::logic_error("load(values, true) precedes accumulate_gradients()");
   const std::size_t bytes = Activations::training_bytes(config_, vocabulary_, batch.length);
   const std::size_t threads = index(pool_.threads());
   const std::size_t together = std::max(kActivationBytes / bytes / threads, std::size_t{1}) * threads;
@@ -209,7 +211,7 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
     for (std::int64_t i = 0; i < count; ++i) {
       const Activations& a = *activations_[index(i)];
       add_weight_gradient(a.dy[part.product], product.outputs, a.inputs[part.product], product.inputs, a.positions,
-                          index(part.first), index(part.last), gradients + product.weights);
+                          index(part.first), index(part.last), gradients + product.weights, weights_.precision());
       // A tied head's matrix has both gradients of a sequence added before the next sequence's, so that the sum does
       // not depend on how many sequences are summed together.
       if (!config_.tied_head || part.product + 1 < weights_.products().size()) continue;
@@ -221,11 +223,11 @@ void Network::add_gradients(const TokenBatch& batch, std::int64_t first, std::in
 /// Of the parameters of one dimension, and of the embeddings, but for a tied one.
 void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, std::int64_t count,
                                    float* gradients) const {
-  float* positions = gradients + layout().offset("pos_emb.weight");
+  float* positions = gradients + weights_.position_embedding_offset();
   for (std::int64_t i = 0; i < count; ++i) {
     const Activations& a = *activations_[index(i)];
-    add_dropped(a.vector_gradients.data(), 1, a.vector_gradients.size(), {}, gradients + layout().matrix_size());
-    add_dropped(a.x.data(), 1, a.x.size(), {}, positions);
+    add_to(a.vector_gradients.data(), a.vector_gradients.size(), gradients + layout().matrix_size());
+    add_to(a.x.data(), a.x.size(), positions);
     if (config_.tied_head) continue;
     add_token_gradients(batch.inputs.data() + (first + i) * batch.length, a, 0, vocabulary_, gradients);
   }
@@ -235,10 +237,10 @@ void Network::add_vector_gradients(const TokenBatch& batch, std::int64_t first, 
 void Network::add_token_gradients(const std::int32_t* ids, const Activations& a, std::int64_t first, std::int64_t last,
                                   float* gradients) const {
   const std::size_t C = index(config_.width);
-  float* tokens = gradients + layout().offset("token_emb.weight");
+  float* tokens = gradients + weights_.token_embedding_offset();
   for (std::size_t t = 0; t < a.positions; ++t) {
     if (ids[t] < first || ids[t] >= last) continue;
-    add_dropped(a.x.data() + t * C, 1, C, {}, tokens + index(ids[t]) * C);
+    add_to(a.x.data() + t * C, C, tokens + index(ids[t]) * C);
   }
 }
 

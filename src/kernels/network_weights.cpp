@@ -2,8 +2,12 @@
 
 namespace chargpt {
 
-NetworkWeights::NetworkWeights(const ModelConfig& config, std::int64_t vocabulary)
-    : layout_(config, vocabulary), bias_(config.bias) {
+NetworkWeights::NetworkWeights(const ModelConfig& config, std::int64_t vocabulary, Precision precision)
+    : layout_(config, vocabulary),
+      bias_(config.bias),
+      tokens_(layout_.offset("token_emb.weight")),
+      positions_(layout_.offset("pos_emb.weight")),
+      precision_(precision) {
   const std::int64_t C = config.width;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const std::string block = block_prefix(i);
@@ -34,14 +38,15 @@ void NetworkWeights::add_norm(const std::string& name) {
 
 void NetworkWeights::load(const float* values, bool training, ThreadPool& pool) {
   values_ = values;
+  packed_for_training_ = training;
   pool.run(static_cast<std::int64_t>(products_.size()) * (training ? 2 : 1), [&](std::int64_t task, int) {
     const auto i = static_cast<std::size_t>(task);
     Product& product = products_[i % products_.size()];
     if (i < products_.size()) {
-      if (product.forward.columns() == 0) product.forward = PackedMatrix(product.inputs, product.outputs);
+      if (product.forward.columns() == 0) product.forward = PackedMatrix(product.inputs, product.outputs, precision_);
       product.forward.pack_transposed(values_ + product.weights);
     } else {
-      if (product.backward.columns() == 0) product.backward = PackedMatrix(product.outputs, product.inputs);
+      if (product.backward.columns() == 0) product.backward = PackedMatrix(product.outputs, product.inputs, precision_);
       product.backward.pack(values_ + product.weights);
     }
   });

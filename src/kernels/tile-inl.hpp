@@ -50,7 +50,7 @@ struct Result {
   std::size_t row;
 };
 
-/// One tile of R rows and V vectors.
+/// One tile of R rows and V vectors; depth > 0.
 template <std::size_t R, std::size_t V, Start Begin, class D>
 HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float* bias, Result result) {
   const std::size_t lanes = hn::Lanes(d);
@@ -65,9 +65,11 @@ HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float
     }
   }
   // Three rows share a pointer: their distances fit x86's addressing modes, so that 12 rows need 4 registers, not 12.
-  const float* rows[4] = {left.data, left.data + 3 * left.row, left.data + 6 * left.row, left.data + 9 * left.row};
+  const float* rows[(R + 2) / 3];
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < R; i += 3) rows[i / 3] = left.data + i * left.row;
   const float* from = right.data;
-  for (std::size_t k = 0; k < depth; ++k) {
+  for (std::size_t k = 0;;) {
     hn::Vec<D> b[V];
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < V; ++v) b[v] = hn::LoadU(d, from + v * lanes);
@@ -77,6 +79,7 @@ HWY_INLINE void tile(D d, std::size_t depth, Left left, Right right, const float
 #pragma GCC unroll 16
       for (std::size_t v = 0; v < V; ++v) sum[i][v] = hn::MulAdd(a, b[v], sum[i][v]);
     }
+    if (++k == depth) break;  // before the pointers leave the operands
 #pragma GCC unroll 4
     for (auto& row : rows) row += left.step;
     from += right.step;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <optional>
 
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/random.hpp"
 #include "chargpt/base/utf8.hpp"
 #include "chargpt/sampling/filters.hpp"
+#include "chargpt/sampling/recent_ids.hpp"
+#include "chargpt/sampling/stop_texts.hpp"
 
 namespace chargpt {
 
@@ -16,33 +20,44 @@ std::string_view name(Finish value) {
       return "length";
     case Finish::end_mark:
       return "end_mark";
-    case Finish::stopped:
-      return "stopped";
+    case Finish::stop:
+      return "stop";
+    case Finish::interrupted:
+      return "interrupted";
   }
   return {};
 }
 
-std::int32_t start_id(const Tokenizer& tokenizer) {
-  if (tokenizer.has_end_mark()) return Tokenizer::end_mark_id();
-  return std::max(0, tokenizer.id(U'\n'));
-}
-
-std::vector<std::int32_t> encode_prompt(std::string_view prompt, const Tokenizer& tokenizer,
-                                        const std::string& source) {
-  if (prompt.empty()) return {start_id(tokenizer)};
-  return tokenizer.encode(decode_utf8(prompt, source), source);
-}
-
 namespace {
+
+/// Characters that a model does not know get an id that it never draws.
+StopTexts encode_stops(const SampleConfig& settings, const Tokenizer& tokenizer) {
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const std::string& stop : settings.stop) {
+    auto& ids = texts.emplace_back();
+    for (const char32_t code_point : decode_utf8(stop, "sample.stop")) ids.push_back(tokenizer.id(code_point));
+  }
+  return StopTexts(texts);
+}
 
 /// One stream on its way.
 class Stream {
  public:
-  Stream(const StreamStart& start, std::size_t context, const Tokenizer& tokenizer, const SampleConfig& settings)
-      : context_(context), tokenizer_(tokenizer), settings_(settings), seed_(start.seed) {
+  using Emit = std::function<bool(std::int32_t)>;
+
+  Stream(const StreamStart& start, std::size_t context, const Tokenizer& tokenizer)
+      : context_(context),
+        tokenizer_(tokenizer),
+        settings_(start.settings),
+        allowed_(allowed_ids(settings_, tokenizer)),
+        stops_(encode_stops(settings_, tokenizer)) {
     const auto seen = static_cast<std::ptrdiff_t>(std::min(start.prompt.size(), context));
     window_.assign(start.prompt.end() - seen, start.prompt.end());
-    done_ = settings.length == 0;
+    if (has_penalties(settings_)) {
+      recent_.emplace(static_cast<std::size_t>(settings_.penalty_window), static_cast<std::size_t>(tokenizer.size()));
+      for (const std::int32_t id : window_) note(id);
+    }
+    done_ = settings_.length == 0;
   }
 
   bool done() const { return done_; }
@@ -50,27 +65,58 @@ class Stream {
   const Generated& result() const { return result_; }
 
   /// Draws the next id. `probabilities`: memory for as many numbers.
-  template <class Emit>
   void draw(std::span<const float> logits, std::vector<double>& probabilities, const Emit& emit) {
     probabilities.assign(logits.begin(), logits.end());
-    next_probabilities(probabilities, settings_);
-    const auto place = static_cast<std::uint64_t>(result_.length);
-    const std::int32_t id = pick(probabilities, random_unit(seed_, Purpose::sampling, 0, place));
-    if (tokenizer_.has_end_mark() && id == Tokenizer::end_mark_id()) return finish(Finish::end_mark);
-    ++result_.length;
-    result_.log_probability += log_probability(logits, id);
-    if (!emit(id)) return finish(Finish::stopped);
-    if (result_.length == settings_.length) return finish(Finish::length);
+    next_probabilities(probabilities, settings_, allowed_,
+                       recent_ ? recent_->counts() : std::span<const std::int32_t>());
+    const auto seed = static_cast<std::uint64_t>(settings_.seed);
+    const std::int32_t id = pick(probabilities, random_unit(seed, Purpose::sampling, 0, drawn_++));
+    if (is_end_mark(id)) return finish(Finish::end_mark, emit);
+    held_.push_back({id, log_probability(logits, id)});
+    if (stops_.ends_with(id)) {
+      held_.resize(held_.size() - stops_.held());
+      return finish(Finish::stop, emit);
+    }
+    if (!release(stops_.held(), emit)) return;
+    const bool last = !settings_.until_end_mark && drawn_ == static_cast<std::uint64_t>(settings_.length);
+    if (last) return finish(Finish::length, emit);
     push(id);
   }
 
  private:
-  void finish(Finish finish) {
+  struct Drawn {
+    std::int32_t id;
+    double log_probability;
+  };
+
+  bool is_end_mark(std::int32_t id) const { return tokenizer_.has_end_mark() && id == Tokenizer::end_mark_id(); }
+
+  /// Passes on all but the last `kept` ids. False when the receiver had enough.
+  bool release(std::size_t kept, const Emit& emit) {
+    for (; held_.size() > kept; held_.pop_front()) {
+      ++result_.length;
+      result_.log_probability += held_.front().log_probability;
+      if (emit(held_.front().id)) continue;
+      result_.finish = Finish::interrupted;
+      done_ = true;
+      return false;
+    }
+    return true;
+  }
+
+  void finish(Finish finish, const Emit& emit) {
+    if (!release(0, emit)) return;
     result_.finish = finish;
     done_ = true;
   }
 
+  /// The end mark with which an empty prompt begins is no character, and repeats nothing.
+  void note(std::int32_t id) {
+    if (recent_ && !is_end_mark(id)) recent_->push(id);
+  }
+
   void push(std::int32_t id) {
+    note(id);
     if (window_.size() == context_) {
       const std::size_t gone = settings_.exact ? 1 : context_ - context_ / 2;
       window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(gone));
@@ -88,8 +134,12 @@ class Stream {
   std::size_t context_;
   const Tokenizer& tokenizer_;
   const SampleConfig& settings_;
-  std::uint64_t seed_;
+  std::vector<bool> allowed_;
+  StopTexts stops_;
+  std::optional<RecentIds> recent_;  // where a penalty asks for it
   std::vector<std::int32_t> window_;
+  std::deque<Drawn> held_;  // not passed on yet
+  std::uint64_t drawn_ = 0;
   Generated result_;
   bool done_ = false;
 };
@@ -97,13 +147,11 @@ class Stream {
 }  // namespace
 
 std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokenizer, std::int64_t context,
-                                const std::vector<StreamStart>& starts, const SampleConfig& settings,
+                                const std::vector<StreamStart>& starts,
                                 const std::function<bool(std::size_t stream, std::int32_t id)>& emit) {
   std::vector<Stream> streams;
   streams.reserve(starts.size());
-  for (const StreamStart& start : starts) {
-    streams.emplace_back(start, static_cast<std::size_t>(context), tokenizer, settings);
-  }
+  for (const StreamStart& start : starts) streams.emplace_back(start, static_cast<std::size_t>(context), tokenizer);
   const auto V = static_cast<std::size_t>(tokenizer.size());
   std::vector<double> probabilities;
   std::vector<StreamWindow> windows;

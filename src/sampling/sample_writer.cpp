@@ -9,14 +9,15 @@
 namespace chargpt {
 namespace {
 
-/// Passes text on as it is generated: character by character or line by line.
+/// Passes text on as it is generated: character by character, or line by line and a long line in pieces.
 class TextStream {
  public:
   explicit TextStream(const SampleOutput& output) : output_(output) {}
 
   void put(std::string_view text) {
     pending_ += text;
-    if (output_.each_character || text.find('\n') != std::string_view::npos) flush();
+    const bool line = text.find('\n') != std::string_view::npos;
+    if (output_.each_character || line || pending_.size() >= kPiece) flush();
   }
   void flush() {
     if (open_ && !pending_.empty()) open_ = output_.write(pending_);
@@ -25,40 +26,61 @@ class TextStream {
   bool open() const { return open_; }
 
  private:
+  static constexpr std::size_t kPiece = 1 << 16;
+
   const SampleOutput& output_;
   std::string pending_;
   bool open_ = true;
 };
 
+std::string json_line(const StreamStart& start, const std::string& text, const Generated& generated) {
+  const auto characters = static_cast<double>(generated.length);
+  Json line;
+  line["v"] = 1;
+  line["text"] = text;
+  line["prompt"] = start.settings.prompt;
+  line["seed"] = start.settings.seed;
+  line["finish"] = name(generated.finish);
+  line["characters"] = generated.length;
+  line["log_probability"] = generated.length == 0 ? Json(nullptr) : Json(generated.log_probability / characters);
+  return to_json_line(line) + "\n";
+}
+
 /// Some samples that are drawn together.
 class Batch {
  public:
-  Batch(const SampledModel& model, const SampleConfig& settings, const SampleOutput& output, TextStream& out,
-        std::int64_t first, std::int64_t count)
-      : model_(model), settings_(settings), output_(output), out_(out), first_(first), texts_(index(count)) {}
+  Batch(const SampledModel& model, const SampleOutput& output, TextStream& out)
+      : model_(model), output_(output), out_(out) {}
 
-  void draw(const std::vector<std::int32_t>& prompt) {
-    std::vector<StreamStart> starts;
-    for (std::size_t i = 0; i < texts_.size(); ++i) starts.push_back({prompt, seed(i)});
-    if (!output_.json) begin(0);
-    const auto results = generate(model_.next, model_.tokenizer, model_.context, starts, settings_,
+  /// Sample `number` (from 0) of a request that begins like `start`.
+  void add(const StreamStart& start, std::int64_t number) {
+    starts_.push_back(start);
+    starts_.back().settings.seed += number;
+    numbers_.push_back(number);
+  }
+  bool full() const { return static_cast<std::int64_t>(starts_.size()) == model_.together; }
+
+  /// Draws the samples, writes them, and is empty.
+  void draw() {
+    texts_.assign(starts_.size(), "");
+    if (!output_.json && !starts_.empty()) begin(0);
+    const auto results = generate(model_.next, model_.tokenizer, model_.context, starts_,
                                   [&](std::size_t i, std::int32_t id) { return take(i, id); });
-    for (std::size_t i = 0; i < texts_.size() && out_.open(); ++i) {
+    for (std::size_t i = 0; i < results.size() && out_.open(); ++i) {
       if (output_.json) {
-        out_.put(json_line(i, results[i]));
+        out_.put(json_line(starts_[i], texts_[i], results[i]));
       } else {
         if (i > 0) begin(i);
-        end(i);
+        out_.put(texts_[i]);
+        out_.put("\n");
       }
     }
+    out_.flush();
+    starts_.clear();
+    numbers_.clear();
   }
 
  private:
-  static std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
-  std::uint64_t seed(std::size_t i) const {
-    return static_cast<std::uint64_t>(settings_.seed) + static_cast<std::uint64_t>(first_) + i;
-  }
-
   /// The first sample of a batch is written as it comes, the others wait for it.
   bool take(std::size_t i, std::int32_t id) {
     const std::string_view symbol = model_.tokenizer.symbol(id);
@@ -71,44 +93,36 @@ class Batch {
   }
 
   void begin(std::size_t i) {
-    if (settings_.samples > 1) {
-      out_.put(fmt::format("{}--- seed {} ---\n", first_ + static_cast<std::int64_t>(i) == 0 ? "" : "\n", seed(i)));
-    }
-    out_.put(settings_.prompt);
-  }
-
-  void end(std::size_t i) {
-    out_.put(texts_[i]);
-    out_.put("\n");
-  }
-
-  std::string json_line(std::size_t i, const Generated& generated) const {
-    Json line;
-    line["text"] = texts_[i];
-    line["prompt"] = settings_.prompt;
-    line["seed"] = seed(i);
-    line["finish"] = name(generated.finish);
-    line["log_probability"] = generated.log_probability;
-    return to_json_line(line) + "\n";
+    const SampleConfig& settings = starts_[i].settings;
+    if (settings.samples > 1) out_.put(fmt::format("{}--- seed {} ---\n", numbers_[i] == 0 ? "" : "\n", settings.seed));
+    if (output_.prompt) out_.put(settings.prompt);
   }
 
   const SampledModel& model_;
-  const SampleConfig& settings_;
   const SampleOutput& output_;
   TextStream& out_;
-  std::int64_t first_;
+  std::vector<StreamStart> starts_;
+  std::vector<std::int64_t> numbers_;  // of each within its request
   std::vector<std::string> texts_;
 };
 
 }  // namespace
 
-void write_samples(const SampledModel& model, const std::vector<std::int32_t>& prompt, const SampleConfig& settings,
-                   const SampleOutput& output) {
-  TextStream out(output);
-  for (std::int64_t first = 0; first < settings.samples && out.open() && !output.stopped(); first += model.together) {
-    Batch(model, settings, output, out, first, std::min(model.together, settings.samples - first)).draw(prompt);
-    out.flush();
+void write_samples(const SampledModel& model, const std::vector<SampleRequest>& requests, const SampleOutput& output) {
+  std::vector<StreamStart> starts;
+  for (const SampleRequest& request : requests) {
+    starts.push_back(start_stream(request.settings, model.tokenizer, model.context, request.source, output.warn));
   }
+  TextStream out(output);
+  Batch batch(model, output, out);
+  for (const StreamStart& start : starts) {
+    for (std::int64_t number = 0; number < start.settings.samples; ++number) {
+      batch.add(start, number);
+      if (batch.full()) batch.draw();
+      if (!out.open() || output.stopped()) return;
+    }
+  }
+  batch.draw();
 }
 
 }  // namespace chargpt

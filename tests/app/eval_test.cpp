@@ -54,6 +54,14 @@ TEST_F(Eval, EveryModeScoresAndSaysHow) {
   expect_error(chargpt({"eval", "--quiet", "--mode", "slide"}), 2, {"--mode", "eval.mode", "sliding"});
 }
 
+TEST_F(Eval, KeysThatChangeNothingInAModeAreSaid) {
+  const ProgramResult random = chargpt({"eval", "--quiet", "--mode", "random", "--stride", "3", "--windows", "20"});
+  EXPECT_EQ(random.code, 0);
+  EXPECT_NE(random.err.find("eval.stride"), std::string::npos) << random.err;
+  EXPECT_EQ(random.err.find("eval.windows"), std::string::npos) << random.err;
+  EXPECT_NE(chargpt({"eval", "--quiet", "--windows", "20"}).err.find("eval.windows"), std::string::npos);
+}
+
 TEST_F(Eval, RandomGivesTheNumberThatTrainingPrinted) {
   const ProgramResult trained = train("again", {"--json", "--set", "eval.mode=random", "--set", "eval.windows=50"});
   const double last = parse_json(trained.out, {.source = "stdout"})["last_loss"].get<double>();
@@ -170,6 +178,20 @@ TEST_F(Eval, AComparisonIsPairedAndHasAnInterval) {
   const Json self = eval({"--run", "runs/r", "--compare", "runs/r"})["comparison"];
   EXPECT_EQ(self["difference"], 0.0);
   expect_error(chargpt({"eval", "--run", "runs/r", "--compare", "runs/r", "--mode", "random"}), 2, {"--compare"});
+}
+
+TEST_F(Eval, AModelOfAnotherVocabularyIsComparedOverWhatBothScore) {
+  std::string letters = plain_text();
+  std::erase_if(letters, [](char c) { return c >= '0' && c <= '9'; });
+  dir_.write("letters.txt", letters);
+  ASSERT_EQ(train("runs/letters", {"--data", "letters.txt"}).code, 0);
+  const Json json = eval({"--run", "runs/r", "--compare", "runs/letters", "--by", "class"});
+  std::int64_t digits = 0;
+  for (const Json& part : json["parts"]) digits += part["part"] == "digit" ? part["characters"].get<std::int64_t>() : 0;
+  EXPECT_GT(digits, 0);
+  EXPECT_EQ(json["comparison"]["characters"], json["characters"].get<std::int64_t>() - digits);
+  const ProgramResult told = chargpt({"eval", "--run", "runs/r", "--compare", "runs/letters"});
+  EXPECT_NE(told.err.find("not in the vocabulary"), std::string::npos) << told.err;
 }
 
 }  // namespace

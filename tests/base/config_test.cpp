@@ -47,6 +47,7 @@ TEST(Config, EveryEnumHasItsNamesInOrder) {
   expect_names<SplitMethod>({"auto", "contiguous", "document"});
   expect_names<WindowOrder>({"random", "shuffled"});
   expect_names<AttentionPath>({"auto", "heads", "fused", "native"});
+  expect_names<Precision>({"fp32", "bf16"});
   expect_names<DecayScope>({"all", "matrices"});
   expect_names<ScheduleName>({"constant", "cosine"});
 }
@@ -95,6 +96,28 @@ TEST(Config, AMicroBatchIsAtMostTheBatch) {
   expect_parts(refusal(set), {"train.micro_batch = 9", "train.batch = 8", "lower"});
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 8; });
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 3; });
+}
+
+TEST(Config, DropoutCanNumberTheRowsOfABatch) {
+  const auto set = [](double dropout, std::int64_t batch) {
+    return [=](Config& c) {
+      c.model.dropout = dropout, c.model.heads = 64, c.model.context = 1 << 14, c.train.batch = batch;
+    };
+  };
+  expect_parts(refusal(set(0.1, 4096)), {"train.batch = 4096", "model.heads = 64", "16384", "at most 4095"});
+  accept(set(0.1, 4095));
+  accept(set(0.0, 4096));
+}
+
+TEST(Config, Bf16IsOfTheNativePathOnACpu) {
+  const auto set = [](AttentionPath path, const char* device) {
+    return [=](Config& c) { c.run.precision = Precision::bf16, c.model.attention = path, c.run.device = device; };
+  };
+  expect_parts(refusal(set(AttentionPath::heads, "cpu")), {"bf16", "model.attention = heads", "native"});
+  expect_parts(refusal(set(AttentionPath::fused, "cpu")), {"bf16", "model.attention = fused", "native"});
+  expect_parts(refusal(set(AttentionPath::automatic, "cuda:1")), {"bf16", "run.device = cuda:1", "cpu"});
+  accept(set(AttentionPath::automatic, "auto"));
+  accept(set(AttentionPath::native, "cpu"));
 }
 
 TEST(Config, ExactlyOneOfStepsAndEpochsSaysHowLong) {

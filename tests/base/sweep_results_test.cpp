@@ -109,7 +109,7 @@ TEST_F(SweepResults, RowsAreChosenAndSorted) {
 
 TEST_F(SweepResults, MetricsAreFollowedAsTheyGrowAndShrink) {
   const std::string path = dir_ / "m.jsonl";
-  MetricsReader reader(path);
+  MetricsFollower reader(path);
   EXPECT_EQ(reader.read().step, 0);
   const std::string first = R"({"event":"step","step":1,"loss":4.0,"seconds":0.5})";
   dir_.write("m.jsonl", first);

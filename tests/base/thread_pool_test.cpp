@@ -1,10 +1,14 @@
 #include "chargpt/base/thread_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
+
+#include "chargpt/base/error.hpp"
 
 namespace chargpt {
 namespace {
@@ -44,6 +48,63 @@ TEST(ThreadPool, RethrowsTheFirstExceptionWhenAllThreadsAreDone) {
     pool.run(10, [&](std::int64_t, int) { ++done; });
     EXPECT_EQ(done, 10);
   }
+}
+
+std::vector<int> allowed() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  sched_getaffinity(0, sizeof mask, &mask);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+/// The processors that each of a pool's threads may use within run().
+std::vector<std::vector<int>> allowed_within(ThreadPool& pool) {
+  std::vector<std::vector<int>> cpus(static_cast<std::size_t>(pool.threads()));
+  std::atomic<int> here = 0;
+  pool.run(pool.threads(), [&](std::int64_t, int worker) {
+    cpus[static_cast<std::size_t>(worker)] = allowed();
+    for (++here; here < pool.threads();) std::this_thread::yield();  // so that every thread has one
+  });
+  return cpus;
+}
+
+TEST(ThreadPool, PinnedThreadsHaveACoreEachAndTheCallerIsReleased) {
+  const auto before = allowed();
+  ThreadPool pool(static_cast<int>(before.size()), true);
+  const auto within = allowed_within(pool);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(within[i], std::vector<int>{before[i]});
+  EXPECT_EQ(allowed(), before);
+}
+
+TEST(ThreadPool, OtherThreadsAreNotBound) {
+  ThreadPool pool(2);
+  for (const auto& cpus : allowed_within(pool)) EXPECT_EQ(cpus, allowed());
+}
+
+TEST(ThreadPool, DoesNotPinMoreThreadsThanCores) {
+  const auto cores = static_cast<int>(allowed().size());
+  try {
+    ThreadPool(cores + 1, true);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find("run.pin"), std::string::npos);
+  }
+}
+
+TEST(UsableThreads, AreAtMostTheProcessorsOfTheAffinityMask) {
+  unsetenv("OMP_NUM_THREADS");
+  std::thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(allowed().front(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(usable_threads(), 1);
+  }).join();
 }
 
 TEST(UsableThreads, FollowsTheEnvironmentWhereItIsANumber) {

@@ -7,6 +7,7 @@
 
 #include "chargpt/base/config_key.hpp"
 #include "chargpt/base/error.hpp"
+#include "chargpt/kernels/bf16.hpp"
 #include "kernels/support.hpp"
 #include "support/model_switches.hpp"
 
@@ -185,6 +186,23 @@ TEST(Passes, ANaNAmongTheWeightsReachesTheLoss) {
     EXPECT_TRUE(std::any_of(losses.begin(), losses.end(), [](float x) { return std::isnan(x); })) << parameter.key();
     first.fill_(value);
   }
+}
+
+TEST(Passes, Bf16IsRefusedWhereItCannotBe) {
+  RunConfig run;
+  run.precision = Precision::bf16;
+  const auto refused = [&](const torch::TensorOptions& options) {
+    const Shape shape{1, 2, 16, 8, 1, 8};
+    try {
+      Passes(CharGPT(config_of(shape, AttentionPath::automatic), kVocabulary, options), run);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return std::string(error.what()).find("run.precision is \"bf16\"") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused(torch::kDouble));  // the fused path takes these
+  EXPECT_EQ(refused(torch::kFloat), bf16_units().empty());
 }
 
 TEST(Passes, NativeIsRefusedForWhatTheKernelsCannotDo) {

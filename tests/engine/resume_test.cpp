@@ -1,5 +1,6 @@
 // N steps = k steps + resume + N - k steps, bit for bit in weights, moments, metrics and progress, whatever the config.
 
+#include "chargpt/kernels/bf16.hpp"
 #include "engine/run_support.hpp"
 
 namespace chargpt {
@@ -43,6 +44,10 @@ const std::vector<Variant> kVariants = {
      [](Config& c) {
        c.train.keep = 1;
        c.train.save_every = 1;
+     }},
+    {"bf16 products where there are any",
+     [](Config& c) {
+       if (!bf16_units().empty()) c.run.precision = Precision::bf16;
      }},
     {"much dropout, head by head",
      [](Config& c) {

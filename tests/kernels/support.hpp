@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chargpt/base/random.hpp"
+#include "chargpt/kernels/dropout.hpp"
 
 namespace chargpt {
 
@@ -40,6 +41,12 @@ inline void expect_near(const std::vector<float>& got, const std::vector<double>
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_NEAR(static_cast<double>(got[i]), truth[i], tolerance * largest) << "element " << i;
   }
+}
+
+/// Of each column of a mask's row 0 where it is dropped, else what it is multiplied by.
+inline void dropout_multipliers(const DropoutMask& mask, std::uint32_t row, std::size_t columns, float* out) {
+  std::fill(out, out + columns, 1.0F);
+  dropout_row(mask, row, columns, out, out);
 }
 
 }  // namespace chargpt

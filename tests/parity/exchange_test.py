@@ -174,7 +174,7 @@ class Exchange(unittest.TestCase):
 
     def test_biases_that_one_side_lacks_are_refused_by_name(self):
         self.assert_refused(some_weights(SIZES, bias=False), "bias is missing", "bias true")
-        self.assert_refused(some_weights(SIZES), "bias does not belong", "bias false",
+        self.assert_refused(some_weights(SIZES), "blocks.0.", ".bias", "does not belong", "bias false",
                             words=("--set", "model.bias=false"))
 
     def test_rows_of_another_vocabulary_are_matched_by_character(self):

@@ -25,6 +25,8 @@ struct Arguments {
   std::string path;  ///< inspect: of a run, checkpoint or model file
   std::optional<std::string> prompt;
   std::string prompt_file;
+  std::string prompts;  ///< sample: a JSONL file of prompts
+  bool interactive = false;
   std::string engine;  ///< sample: "native", "torch" or empty
   std::string data, split;
   std::string per_char, by, compare;
@@ -51,6 +53,8 @@ struct Arguments {
   std::optional<std::int64_t> vocabulary;
   std::string shell;               ///< completions: whose script
   std::vector<std::string> words;  ///< completions: what to complete
+
+  std::string csv, tensorboard;  ///< metrics export: where to
 };
 
 /// One command: how it is named, explained, parsed and run.
@@ -64,6 +68,9 @@ int run_doctor(const Arguments& arguments);
 int run_sweep(const Arguments& arguments);
 int run_sweep_table(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
+int run_metrics_plot(const Arguments& arguments);
+int run_metrics_export(const Arguments& arguments);
+int run_metrics_report(const Arguments& arguments);
 int run_config_show(const Arguments& arguments);
 int run_config_check(const Arguments& arguments);
 int run_config_diff(const Arguments& arguments);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/base/config_loader.hpp"
@@ -22,8 +23,14 @@ Request make_request(Command command, const Arguments& arguments, const Config& 
 /// no_input.
 ModelChoice choose_model_arguments(const Arguments& arguments);
 
-/// The config for work with a model: that of its run, if it has one, with what the arguments say. Rules are checked.
+/// The config for work with a model: that of its run, if it has one, but for the device, with what the arguments say.
+/// Rules are checked.
 Config model_config(const Arguments& arguments, const ModelChoice& model);
+
+/// Error(usage) for a key that was given by --set or a flag, and is none of `effective`: keys, or sections with their
+/// dot. A command that would ignore it must say so.
+void refuse_without_effect(const Arguments& arguments, const std::string& command,
+                           const std::vector<std::string>& effective);
 
 /// `text` with each {section.key} replaced by the key's value, made safe for a file name. Error(usage) for unknown
 /// keys.

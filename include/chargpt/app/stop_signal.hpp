@@ -10,4 +10,7 @@ namespace chargpt {
 /// SIGPIPE and SIGXFSZ (a file-size limit) are ignored: a write says so.
 const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals);
 
+/// From now on SIGINT is counted, and does nothing else. SIGPIPE and SIGXFSZ are ignored.
+const std::atomic<int>& count_interrupts();
+
 }  // namespace chargpt

@@ -9,9 +9,6 @@
 
 namespace chargpt {
 
-/// Seconds as "1:02:03", "2:03".
-std::string clock_time(double seconds);
-
 /// What a sweep says on stderr: a line for each run that ends and, on a terminal, below them a live table of the runs
 /// in progress (step, loss, best, time left) and of the whole.
 class SweepDisplay {
@@ -33,7 +30,7 @@ class SweepDisplay {
 
  private:
   struct Active {
-    MetricsReader metrics;
+    MetricsFollower metrics;
     std::int64_t first_step;
     Clock::time_point since;
   };

@@ -46,6 +46,11 @@ std::string_view name(EvalMode value);
 enum class UnknownRule { error, skip, charge };
 std::string_view name(UnknownRule value);
 
+/// Of what numbers the matrix products are. `bf16`: operands rounded to bfloat16 (8 bits of significand), with sums and
+/// all else in 32-bit floats, on the native path and where the processor has instructions for it.
+enum class Precision { fp32, bf16 };
+std::string_view name(Precision value);
+
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
 
@@ -142,19 +147,33 @@ struct ScheduleConfig {
 struct RunConfig {
   std::int64_t seed = 1;
   std::string device = "auto";
+  Precision precision = Precision::fp32;
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
+  bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);
 };
 
 struct SampleConfig {
   std::string prompt;
+  std::string unknown = "error";  ///< see parse_unknown_prompt()
   std::int64_t length = 500;
+  bool until_end_mark = false;    ///< `length` does not count
+  std::vector<std::string> stop;  ///< none of them empty
   std::int64_t samples = 1;
+  std::string ban;
+  std::string allow;  ///< empty: every character
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  std::int64_t penalty_window = 64;  ///< characters
   double temperature = 1.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
+  double typical = 1.0;
   std::int64_t seed = 1;
   bool exact = false;  ///< a full window loses its first id only, not its first half
 
@@ -178,5 +197,6 @@ KeyList describe(Config& config);
 /// Rules between keys (each key's own range is checked where it is set). Throws Error(usage) naming both keys with
 /// their values and what to change.
 void check_rules(const Config& config);
+void check_rules(const SampleConfig& sample);
 
 }  // namespace chargpt

@@ -33,7 +33,8 @@ struct Choice {
 
 /// One config key, bound to the member that holds its value.
 struct ConfigKey {
-  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*, Interval*, Choice>;
+  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*,
+                             std::vector<std::string>*, Interval*, Choice>;
 
   std::string name;  ///< "section.key"
   Value value;
@@ -42,8 +43,8 @@ struct ConfigKey {
 
   std::string_view section() const;  ///< the part of `name` before the dot
   std::string_view leaf() const;     ///< the part of `name` after the dot
-  std::string type()
-      const;  ///< "truth value", "integer", "number", "text", "numbers", "interval", or the names joined by " | "
+  std::string type() const;  ///< "truth value", "integer", "number", "text", "numbers", "texts", "interval", or the
+                             ///< names joined by " | "
   Json get() const;
   /// Sets from a JSON value of the right type (an integer is accepted for a number, 2.0 for an integer).
   /// `where` begins the message of an error: Error(usage) with key, what was got and what is wanted.
@@ -68,6 +69,9 @@ class KeyList {
     keys_.push_back({section_ + "." + key, &member, range, help});
   }
   void add(const char* key, std::string& member, const char* help) {
+    keys_.push_back({section_ + "." + key, &member, {}, help});
+  }
+  void add(const char* key, std::vector<std::string>& member, const char* help) {
     keys_.push_back({section_ + "." + key, &member, {}, help});
   }
   void add(const char* key, bool& member, const char* help) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "chargpt/base/checkpoint_folder.hpp"
@@ -16,6 +17,7 @@ struct RunPaths {
   std::string metrics() const { return root + "/metrics.jsonl"; }
   std::string log() const { return root + "/log.txt"; }
   std::string lock() const { return root + "/lock"; }
+  std::string tensorboard() const { return root + "/tensorboard"; }
   std::string checkpoints() const { return root + "/checkpoints"; }
   std::string checkpoint(std::int64_t step) const { return checkpoints() + "/" + checkpoint_name(step); }
 };
@@ -23,7 +25,7 @@ struct RunPaths {
 /// The run folder holds a run of ours (its config.json exists).
 bool is_run_folder(const std::string& folder);
 
-/// Removes what a run wrote: checkpoints, config, metrics and log. Foreign files stay. Error(io).
+/// Removes what a run wrote: checkpoints, config, metrics, event files and log. Foreign files stay. Error(io).
 void remove_run(const RunPaths& paths);
 
 /// Held while a process trains into a folder: an advisory lock (flock) on DIR/lock, which the kernel drops when the
@@ -45,9 +47,11 @@ class RunLock {
 /// Appends one JSON object a line to metrics.jsonl. Every record gets "v": 1 first.
 class MetricsLog {
  public:
-  /// Continues an existing file: records with "step" above `last_step` and a torn last line are dropped. Errors:
-  /// cannot_create, io.
-  MetricsLog(std::string path, std::int64_t last_step);
+  using Observer = std::function<void(const Json& record)>;
+
+  /// Continues an existing file: records with "step" above `last_step` and a torn last line are dropped. `appended` is
+  /// told of each new record once it is in the file. Errors: cannot_create, io.
+  MetricsLog(std::string path, std::int64_t last_step, Observer appended = {});
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
   ~MetricsLog();
@@ -56,6 +60,7 @@ class MetricsLog {
 
  private:
   std::string path_;
+  Observer appended_;
   int descriptor_;
 };
 

@@ -9,7 +9,7 @@
 namespace chargpt {
 
 /// What a run's metrics.jsonl says of it so far.
-struct RunMetrics {
+struct RunStanding {
   std::int64_t step = 0;             ///< of the last record of a step
   std::optional<double> loss;        ///< of that step
   std::optional<double> final_loss;  ///< of the last evaluation, nats per character
@@ -20,19 +20,19 @@ struct RunMetrics {
 };
 
 /// Follows a metrics.jsonl that another process may be writing or cutting back.
-class MetricsReader {
+class MetricsFollower {
  public:
-  explicit MetricsReader(std::string path) : path_(std::move(path)) {}
+  explicit MetricsFollower(std::string path) : path_(std::move(path)) {}
   /// Reads what is new; a last line that is not whole yet is left for later, a line that is no record is passed over.
   /// Nothing new without a file. A file that has become shorter is read anew.
-  const RunMetrics& read();
+  const RunStanding& read();
 
  private:
   void take(std::string_view line);
 
   std::string path_;
   std::uintmax_t offset_ = 0;
-  RunMetrics metrics_;
+  RunStanding metrics_;
 };
 
 /// One object a run, in order, all with the same members: "run" (its folder), "state" (finished, failed, stopped:

@@ -11,14 +11,16 @@
 namespace chargpt {
 
 /// How many threads this process may use at once: OMP_NUM_THREADS where that is a number, else the processors of its
-/// affinity mask, or fewer where its control group (cgroup v2, as seen at its root) has less time. At least 1.
+/// affinity mask, or fewer where its control groups grant less time (cpu_quota()). At least 1.
 int usable_threads();
 
 /// A fixed number of threads that share out numbered tasks. Between two calls of run() they sleep.
 class ThreadPool {
  public:
   /// The calling thread of run() is one of `threads` >= 1. Error(usage) when the system grants no more threads.
-  explicit ThreadPool(int threads);
+  /// pin: each thread is bound to a core of its own of this process's affinity mask, the calling one while run() lasts;
+  /// Error(usage) when the mask has too few.
+  explicit ThreadPool(int threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -35,6 +37,7 @@ class ThreadPool {
   void wait_for_work(int worker);
   void work(int worker);
 
+  bool pin_;
   std::vector<std::thread> workers_;
   const std::function<void(std::int64_t, int)>* task_ = nullptr;
   std::int64_t count_ = 0;

@@ -6,10 +6,11 @@
 
 namespace chargpt {
 
-/// The text that eval scores, for a model of this vocabulary: --data, or a part of the data that the run of `chosen`
-/// was trained on, which must be the same still. Obeys eval.unknown and says on stderr what it does about unknown
-/// characters. Errors: usage, no_input, bad_data.
-ScoredText text_to_score(const Request& request, const ChosenModel& chosen, const Tokenizer& tokenizer);
+/// The text that eval scores, for a model of the vocabulary `tokenizer`: --data, or a part of the data that `run`,
+/// whose vocabulary is `of_run`, was trained on, which must be the same still. Obeys eval.unknown and says on stderr
+/// what it does about unknown characters. Errors: usage, no_input, bad_data.
+ScoredText text_to_score(const Request& request, const ChosenModel& run, const Tokenizer& of_run,
+                         const Tokenizer& tokenizer);
 
 /// The data that the run of `chosen` was trained on, cut into its parts again. Errors: usage for a lone model file,
 /// bad_data when the data is not the same any more.

@@ -2,14 +2,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "chargpt/base/progress_line.hpp"
 #include "chargpt/engine/trainer.hpp"
 
 namespace chargpt {
 
 /// Shows how a training goes on stderr: one line rewritten in place on a terminal, else a plain line every `log_every`
-/// steps.
+/// steps. The cursor is never hidden and the line ends with this object, so that no way out leaves a terminal changed.
 class Progress {
  public:
   struct Plan {
@@ -25,26 +27,28 @@ class Progress {
   ~Progress() { clear(); }
 
   void step(const StepReport& report, double smoothed_loss);
+  /// The last validation loss, nats per character, to be shown from now on.
+  void validation(double loss) { validation_ = loss; }
   /// Takes the live line away, so that a whole line can be written.
   void clear();
-  /// Characters trained on a second, evaluations and saves excluded.
+  /// Characters trained on a second, evaluations, saves and the first step of this process (start-up) excluded.
   double chars_per_second() const;
 
  private:
-  std::string line(const StepReport& report, double smoothed_loss) const;
+  using Clock = std::chrono::steady_clock;
+
+  double seconds_per_step() const;
+  ProgressState state(const StepReport& report, double smoothed_loss) const;
   void draw(const std::string& line);
 
   Plan plan_;
-  double seconds_ = 0.0;
+  double first_seconds_ = 0.0;  ///< of the first step
+  double later_seconds_ = 0.0;  ///< of all steps behind it
   std::int64_t steps_ = 0;
+  std::optional<double> validation_;
   bool drawn_ = false;
-  std::chrono::steady_clock::time_point last_drawn_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point last_drawn_;
 };
-
-/// "1:05:09", "5:09" or "0:09".
-std::string format_duration(double seconds);
-
-/// "812", "95.3k", "1.24M".
-std::string format_count(double count);
 
 }  // namespace chargpt

@@ -3,12 +3,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/model_choice.hpp"
+#include "chargpt/sampling/sample_writer.hpp"
 
 namespace chargpt {
 
@@ -36,20 +38,20 @@ struct Request {
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< train: to have saved and stopped by
   std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides
 
-  std::string data_path;                   ///< eval: a text to score, or empty for `part` of the run's data
-  std::string part = "val";                ///< eval: "train", "val" or "test"
-  std::string per_char;                    ///< eval: file for a line about each character, or empty
-  PartKind by = PartKind::none;            ///< eval: parts that are scored too
-  bool baselines = false;                  ///< eval: score simpler models beside this one
-  std::optional<ModelChoice> compare;      ///< eval: another model to compare with, character by character
-  std::string text;                        ///< explain: what the model looks at
-  std::string svg_folder;                  ///< explain: where to draw the attention, or empty
-  std::int64_t block = 0;                  ///< explain: which block is looked into
-  bool numerics = false;                   ///< doctor: check the numbers of every device too
-  std::string prompt_source = "--prompt";  ///< sample: names the prompt in messages
-  std::optional<double> bench_seconds;     ///< bench: time for each measurement
-  BenchPart bench_part = BenchPart::all;   ///< bench: what is measured
-  std::int64_t bench_vocabulary = 65;      ///< bench: number of symbols
+  std::string data_path;                           ///< eval: a text to score, or empty for `part` of the run's data
+  std::string part = "val";                        ///< eval: "train", "val" or "test"
+  std::string per_char;                            ///< eval: file for a line about each character, or empty
+  PartKind by = PartKind::none;                    ///< eval: parts that are scored too
+  bool baselines = false;                          ///< eval: score simpler models beside this one
+  std::optional<ModelChoice> compare;              ///< eval: another model to compare with, character by character
+  std::string text;                                ///< explain: what the model looks at
+  std::string svg_folder;                          ///< explain: where to draw the attention, or empty
+  std::int64_t block = 0;                          ///< explain: which block is looked into
+  bool numerics = false;                           ///< doctor: check the numbers of every device too
+  std::function<int(const SampledModel&)> sample;  ///< sample: what is done with the model; returns the exit code
+  std::optional<double> bench_seconds;             ///< bench: time for each measurement
+  BenchPart bench_part = BenchPart::all;           ///< bench: what is measured
+  std::int64_t bench_vocabulary = 65;              ///< bench: number of symbols
 
   bool json = false;
   int verbosity = 0;                              ///< -1 quiet, 0 normal, 1 verbose

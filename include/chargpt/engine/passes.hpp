@@ -14,8 +14,9 @@ namespace chargpt {
 class Passes {
  public:
   /// `automatic` is settled here: native for 32-bit floats on the CPU, else fused. Error(usage) when the config asks
-  /// for native and the model is on another device. Our own kernels use at::get_num_threads() threads.
-  explicit Passes(CharGPT model);
+  /// for native and the model is on another device, or for bf16 products where there are none. Our own kernels use
+  /// at::get_num_threads() threads; of `run` its precision and pin count.
+  explicit Passes(CharGPT model, const RunConfig& run = {});
 
   CharGPT& model() { return model_; }
   AttentionPath path() const { return path_; }

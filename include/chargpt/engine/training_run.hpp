@@ -18,7 +18,8 @@ struct RunEvents {
   std::function<void(std::int64_t step, const Evaluation&, bool best)> evaluation;
   std::function<void(std::int64_t step, const std::string& text)> sample;
   std::function<void(std::int64_t step)> checkpoint;
-  std::function<bool()> stopped;  ///< asked often; true ends the run with its state saved
+  std::function<void(const Json& record)> record;  ///< of metrics.jsonl, once it is there
+  std::function<bool()> stopped;                   ///< asked often; true ends the run with its state saved
 };
 
 struct RunResult {

@@ -13,6 +13,9 @@ void gelu(float* x, std::size_t count, float* derivative);
 /// x *= factor, element by element.
 void multiply_by(const float* factor, std::size_t count, float* x);
 
+/// x += y, element by element.
+void add_to(const float* y, std::size_t count, float* x);
+
 /// The bits of draw_keep_bits() for several rows, keep_words(columns) a row, and what kept elements are multiplied by.
 /// No words: everything is kept, and the scale is 1.
 struct KeepBits {

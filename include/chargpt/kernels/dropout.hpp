@@ -32,7 +32,7 @@ enum class DropoutPlace : std::uint32_t { attention_weights = 0, projection = 1,
 /// What a training pass needs to draw its masks. Off (p = 0) outside training.
 ///
 /// The mask row of window w of the whole batch is w * T + t for hidden activations (columns: C) and (w * H + h) * T + t
-/// for attention weights (columns: T).
+/// for attention weights (columns: T). Rows are 32-bit numbers: check_rules() refuses batches that have more.
 struct DropoutState {
   double p = 0.0;
   std::uint64_t seed = 0;
@@ -46,13 +46,12 @@ struct DropoutState {
 /// 32-bit words that hold a row of mask bits: two for every 64 columns begun.
 constexpr std::size_t keep_words(std::size_t columns) { return (columns + 63) / 64 * 2; }
 
-/// Bit c % 32 of words[c / 32] becomes 1 where column c of the row is kept. words: keep_words(columns).
-void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words);
+/// Bit c % 32 of words[c / 32 * stride] becomes 1 where column c of the row is kept; there are keep_words(columns)
+/// words.
+void draw_keep_bits(const DropoutMask& mask, std::uint32_t row, std::size_t columns, std::uint32_t* words,
+                    std::size_t stride = 1);
 
-/// out[c] = 0 for dropped columns, mask.scale() for kept ones; 0 <= c < columns.
-void dropout_multipliers(const DropoutMask& mask, std::uint32_t row, std::size_t columns, float* out);
-
-/// out[c] = in[c] * multiplier(row, c); in == out is allowed.
+/// out[c] = 0 for dropped columns, in[c] * mask.scale() for kept ones; 0 <= c < columns; in == out is allowed.
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const float* in, float* out);
 void dropout_row(const DropoutMask& mask, std::uint32_t row, std::size_t columns, const double* in, double* out);
 

@@ -29,7 +29,9 @@ class Activations;
 /// the rounding of a pass's share, on how a batch is split into passes.
 class Network {
  public:
-  Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool);
+  /// precision: of the matrix products' operands; attention and all else are of 32-bit floats. std::logic_error for
+  /// bf16 where bf16_units() is empty.
+  Network(const ModelConfig& config, std::int64_t vocabulary, ThreadPool& pool, Precision precision = Precision::fp32);
   ~Network();
 
   /// Takes over the weights at `values` (layout().size() floats, which must outlive this object): to be called after
@@ -37,7 +39,7 @@ class Network {
   void load(const float* values, bool training) { weights_.load(values, training, pool_); }
 
   /// Adds the gradient of share * (mean loss of the batch) to `gradients` (layout().size()). Returns the mean loss, in
-  /// nats.
+  /// nats. std::logic_error where the weights were not loaded for training.
   double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share, float* gradients);
 
   /// Loss in nats of each target: (windows, length).

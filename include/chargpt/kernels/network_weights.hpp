@@ -30,7 +30,7 @@ class NetworkWeights {
     std::int64_t bias;  ///< -1: none
   };
 
-  NetworkWeights(const ModelConfig& config, std::int64_t vocabulary);
+  NetworkWeights(const ModelConfig& config, std::int64_t vocabulary, Precision precision = Precision::fp32);
 
   /// Packs the weights at `values` (layout().size() floats, which must outlive this object), for `training` in both
   /// directions.
@@ -42,10 +42,14 @@ class NetworkWeights {
   const float* bias(std::size_t product) const { return at(products_[product].bias); }  ///< nullptr: none
   /// Two a block, then l.
   const std::vector<Norm>& norms() const { return norms_; }
-  const float* norm_weight(std::size_t norm) const { return at(norms_[norm].weight); }           ///< (C)
-  const float* norm_bias(std::size_t norm) const { return at(norms_[norm].bias); }               ///< (C); nullptr: none
-  const float* token_embedding() const { return values_ + layout_.offset("token_emb.weight"); }  ///< (V, C)
-  const float* position_embedding() const { return values_ + layout_.offset("pos_emb.weight"); }  ///< (T, C)
+  const float* norm_weight(std::size_t norm) const { return at(norms_[norm].weight); }  ///< (C)
+  const float* norm_bias(std::size_t norm) const { return at(norms_[norm].bias); }      ///< (C); nullptr: none
+  std::int64_t token_embedding_offset() const { return tokens_; }                       ///< in the flat buffer
+  std::int64_t position_embedding_offset() const { return positions_; }                 ///< in the flat buffer
+  const float* token_embedding() const { return values_ + tokens_; }                    ///< (V, C)
+  const float* position_embedding() const { return values_ + positions_; }              ///< (T, C)
+  Precision precision() const { return precision_; }
+  bool packed_for_training() const { return packed_for_training_; }
 
  private:
   void add_product(const std::string& weights, const std::string& bias, std::int64_t outputs, std::int64_t inputs);
@@ -55,7 +59,11 @@ class NetworkWeights {
 
   ParameterLayout layout_;
   bool bias_;
+  std::int64_t tokens_;
+  std::int64_t positions_;
   const float* values_ = nullptr;
+  Precision precision_;
+  bool packed_for_training_ = false;
   std::vector<Product> products_;
   std::vector<Norm> norms_;
 };

@@ -1,18 +1,29 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "chargpt/sampling/generate.hpp"
 
 namespace chargpt {
 
+/// Samples that are asked for: settings.samples of them, which continue settings.prompt. Sample i has seed
+/// settings.seed + i.
+struct SampleRequest {
+  SampleConfig settings;
+  std::string source;  ///< names the prompt in messages
+};
+
 /// How samples leave the program.
 struct SampleOutput {
   std::function<bool(std::string_view)> write;  ///< false when nobody reads any more
   std::function<bool()> stopped;                ///< asked after each id
-  bool json = false;                            ///< a line for each sample: text, prompt, seed, finish, log_probability
-  bool each_character = false;                  ///< hand on each character at once, else line by line
+  Warn warn;
+  bool json = false;            ///< a line for each sample; docs/formats.md describes it
+  bool each_character = false;  ///< hand on each character at once, else line by line
+  bool prompt = true;           ///< write the prompt before its continuation
 };
 
 /// A model that can be sampled.
@@ -23,10 +34,9 @@ struct SampledModel {
   std::int64_t together = 64;  ///< samples drawn at a time, at least 1
 };
 
-/// Draws settings.samples samples that continue settings.prompt (ids: `prompt`), model.together at a time, and writes
-/// them in the order of their seeds, the first of each group as it comes. Sample i has seed settings.seed + i. Errors
-/// as generate().
-void write_samples(const SampledModel& model, const std::vector<std::int32_t>& prompt, const SampleConfig& settings,
-                   const SampleOutput& output);
+/// Draws all samples, model.together at a time, and writes them in the order of the requests and their seeds, the first
+/// of each group as it comes. Nothing is written before every prompt is known to be sound. Errors as start_stream() and
+/// generate().
+void write_samples(const SampledModel& model, const std::vector<SampleRequest>& requests, const SampleOutput& output);
 
 }  // namespace chargpt

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chargpt/app/arguments.hpp"
+#include "chargpt/app/report_page.hpp"
+#include "chargpt/base/event_file.hpp"
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/line_plot.hpp"
+#include "chargpt/base/metrics_csv.hpp"
+#include "chargpt/base/output.hpp"
+#include "chargpt/base/report_data.hpp"
+#include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/svg_plot.hpp"
+#include "chargpt/base/terminal.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr int kNarrowest = 30, kWidest = 200;  // columns of a plot
+
+void warn(const RunHistory& run) {
+  for (const std::string& note : run.notes) write_message(fmt::format("warning: {}\n", note));
+}
+
+/// What all names begin with, up to a "/", tells no run from another.
+void shorten_names(std::vector<RunHistory>& runs) {
+  if (runs.size() < 2) return;
+  std::string common = runs[0].name;
+  for (const RunHistory& run : runs) {
+    const auto end = std::mismatch(common.begin(), common.end(), run.name.begin(), run.name.end()).first;
+    common.erase(end, common.end());
+  }
+  const auto length = common.rfind('/') + 1;  // 0 where there is none
+  for (RunHistory& run : runs) run.name.erase(0, length);
+}
+
+std::vector<RunHistory> read_runs(const std::vector<std::string>& paths) {
+  std::vector<RunHistory> runs;
+  for (const std::string& path : paths) {
+    for (const std::string& folder : find_runs(path)) {
+      runs.push_back(read_run(folder));
+      warn(runs.back());
+    }
+  }
+  shorten_names(runs);
+  return runs;
+}
+
+/// A run that has not done a step is left out with a word; nothing to show at all is an error.
+void require_records(std::vector<RunHistory>& runs) {
+  for (const RunHistory& run : runs) {
+    if (run.metrics.steps.empty()) write_message(fmt::format("warning: {} has no step yet\n", run.name));
+  }
+  std::erase_if(runs,
+                [](const RunHistory& run) { return run.metrics.steps.empty() && run.metrics.evaluations.empty(); });
+  if (runs.empty()) throw Error(ExitCode::bad_data, "there is nothing to show: no run has a record of a step yet");
+}
+
+Json summaries(const std::vector<RunHistory>& runs) {
+  Json list = Json::array();
+  for (const RunHistory& run : runs) {
+    Json json = {{"run", run.name}};
+    json.update(to_json(summarize(run)));
+    list.push_back(json);
+  }
+  return {{"runs", list}};
+}
+
+std::string in_terminal(const std::vector<RunHistory>& runs, const Arguments& arguments) {
+  PlotStyle style;
+  style.width = std::clamp(terminal_width(STDOUT_FILENO), kNarrowest, kWidest);
+  style.color = wants_color(STDOUT_FILENO, arguments.no_color);
+  std::string text;
+  for (const Chart& chart : charts_of(runs)) text += line_plot(chart, style) + "\n";
+  if (runs.size() > 1) return text;
+  for (const std::string& sentence : in_words(summarize(runs[0]))) text += sentence + "\n";
+  return text;
+}
+
+/// What is written never takes the place of what is read.
+void require_apart(const std::string& file, const std::string& run) {
+  std::error_code ignored;
+  const RunPaths paths(run);
+  for (const std::string& own : {paths.metrics(), paths.config(), paths.log(), paths.lock()}) {
+    if (!std::filesystem::equivalent(file, own, ignored)) continue;
+    throw Error(ExitCode::usage, fmt::format("{} is a file of the run {}: give another one to write to", file, run));
+  }
+}
+
+std::string metrics_of_one_run(const std::string& path) {
+  const auto folders = find_runs(path);
+  if (folders.size() == 1) return RunPaths(folders[0]).metrics();
+  throw Error(ExitCode::usage,
+              fmt::format("{} holds {} runs: one is exported at a time, such as {}", path, folders.size(), folders[0]));
+}
+
+/// The file that was written.
+std::string export_events(const std::string& metrics, const std::string& folder) {
+  const auto file = convert_to_events(metrics, folder);
+  file->close();
+  return file->path();
+}
+
+std::string export_table(const std::string& metrics, const Arguments& arguments) {
+  const MetricsCsv csv = metrics_csv(metrics);
+  if (arguments.csv == "-") {
+    write_output(csv.text);
+  } else {
+    require_apart(arguments.csv, arguments.run);
+    write_file_atomically(arguments.csv, csv.text);
+  }
+  return arguments.csv;
+}
+
+}  // namespace
+
+int run_metrics_plot(const Arguments& arguments) {
+  std::vector<RunHistory> runs = read_runs(arguments.files);
+  require_records(runs);
+  if (!arguments.svg.empty()) write_file_atomically(arguments.svg, svg_plot(charts_of(runs)));
+  if (arguments.json) {
+    write_output(to_json_line(summaries(runs)) + "\n");
+  } else if (arguments.svg.empty()) {
+    write_output(in_terminal(runs, arguments));
+  }
+  return 0;
+}
+
+int run_metrics_export(const Arguments& arguments) {
+  if (arguments.csv.empty() == arguments.tensorboard.empty()) {
+    throw Error(ExitCode::usage, "what to export to? Give one of --csv FILE (- for stdout) and --tensorboard DIR");
+  }
+  if (arguments.csv == "-" && arguments.json) {
+    throw Error(ExitCode::usage,
+                "--csv - and --json would both write to stdout: give --csv a file, or leave --json out");
+  }
+  const std::string metrics = metrics_of_one_run(arguments.run);
+  const std::string file =
+      arguments.csv.empty() ? export_events(metrics, arguments.tensorboard) : export_table(metrics, arguments);
+  if (arguments.json) write_output(to_json_line({{"file", file}}) + "\n");
+  return 0;
+}
+
+int run_metrics_report(const Arguments& arguments) {
+  const std::string out = arguments.out.empty() ? "report.html" : arguments.out;
+  for (const std::string& path : arguments.files) require_apart(out, path);
+  std::vector<RunHistory> runs = read_runs(arguments.files);
+  require_records(runs);
+  write_file_atomically(out, report_page(report_data(runs)));
+  if (arguments.json) {
+    write_output(to_json_line({{"report", out}, {"runs", runs.size()}}) + "\n");
+  } else if (!arguments.quiet) {
+    write_message(fmt::format("{} {} in {}\n", runs.size(), runs.size() == 1 ? "run" : "runs", out));
+  }
+  return 0;
+}
+
+}  // namespace chargpt

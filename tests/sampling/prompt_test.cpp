@@ -1,0 +1,108 @@
+#include "chargpt/sampling/prompt.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/thrown_error.hpp"
+
+namespace chargpt {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+const Tokenizer kText({U'\n', U'a', U'e', U'ö'}, false);
+const Tokenizer kDocuments({U'a', U'b'}, true);
+
+struct Started {
+  Ids prompt;
+  std::vector<std::string> warnings;
+};
+
+Started start(SampleConfig settings, const Tokenizer& tokenizer = kText, std::int64_t context = 8) {
+  Started started;
+  const auto warn = [&](const std::string& warning) { started.warnings.push_back(warning); };
+  started.prompt = start_stream(settings, tokenizer, context, "--prompt", warn).prompt;
+  return started;
+}
+
+SampleConfig prompt(const std::string& text, const std::string& unknown = "error") {
+  SampleConfig settings;
+  settings.prompt = text;
+  settings.unknown = unknown;
+  return settings;
+}
+
+void expect_warning(const Started& started, const std::vector<std::string>& parts) {
+  ASSERT_EQ(started.warnings.size(), 1U);
+  for (const std::string& part : parts) {
+    EXPECT_NE(started.warnings[0].find(part), std::string::npos) << started.warnings[0] << " lacks " << part;
+  }
+}
+
+TEST(Prompt, AnEmptyOneStartsFromTheEndMarkElseANewlineElseTheFirstId) {
+  EXPECT_EQ(start_id(kDocuments), 0);
+  EXPECT_EQ(start_id(Tokenizer({U'\t', U'\n', U'a'}, false)), 1);
+  EXPECT_EQ(start_id(Tokenizer({U'a', U'b'}, false)), 0);
+  EXPECT_EQ(encode_prompt("", kText, "x"), (Ids{0}));
+}
+
+TEST(Prompt, AnUnknownCharacterIsRefusedWithPlaceAndNearestKnownOnes) {
+  expect_error(ExitCode::bad_data, {"--prompt", "U+00E9 'é'", "position 3", "line 2", "U+0065 'e'", "--unknown"},
+               [] { start(prompt("a\naé", "error")); });
+}
+
+TEST(Prompt, UnknownCharactersAreSkippedOrReplacedAndCounted) {
+  const Started skipped = start(prompt("axeé", "skip"));
+  EXPECT_EQ(skipped.prompt, (Ids{1, 2}));
+  expect_warning(skipped, {"2 in all", "left out", "U+0078", "U+00E9"});
+  const Started replaced = start(prompt("axeé", "replace=ö"));
+  EXPECT_EQ(replaced.prompt, (Ids{1, 3, 2, 3}));
+  expect_warning(replaced, {"2 in all", "replaced by U+00F6"});
+  EXPECT_TRUE(start(prompt("ae", "replace=ö")).warnings.empty());
+}
+
+TEST(Prompt, OfWhichNothingIsLeftStartsLikeAnEmptyOne) {
+  EXPECT_EQ(start(prompt("xyz", "skip")).prompt, (Ids{0}));
+  EXPECT_EQ(start(prompt("xyz", "skip"), Tokenizer({U'\0', U'b', U'a'}, true)).prompt, (Ids{0}));
+}
+
+TEST(Prompt, AReplacementMustBeKnown) {
+  expect_error(ExitCode::usage, {"replace=q", "U+0071"}, [] { start(prompt("a", "replace=q")); });
+}
+
+TEST(Prompt, LongerThanTheContextIsSaid) {
+  expect_warning(start(prompt("aeaea"), kText, 4), {"--prompt", "5 characters", "last 4"});
+  EXPECT_TRUE(start(prompt("aeae"), kText, 4).warnings.empty());
+}
+
+TEST(Prompt, CharactersThatTheModelNeverWritesAreSaid) {
+  SampleConfig settings;
+  settings.ban = "aq";
+  expect_warning(start(settings), {"--ban", "U+0071"});
+  settings.ban = "";
+  settings.stop = {"a", "eq"};
+  expect_warning(start(settings), {"--stop", "U+0071"});
+}
+
+TEST(Prompt, WhatCouldNotBeWrittenOrNeverEndIsRefused) {
+  SampleConfig settings;
+  settings.allow = "ab";
+  settings.ban = "ab";
+  expect_error(ExitCode::usage, {"sample.allow", "sample.ban"}, [&] { start(settings, kDocuments); });
+  settings = {};
+  settings.until_end_mark = true;
+  expect_error(ExitCode::usage, {"sample.until_end_mark", "--length"}, [&] { start(settings, kText); });
+  start(settings, kDocuments);
+}
+
+TEST(AllowedIds, NeverTouchTheEndMark) {
+  SampleConfig settings;
+  EXPECT_TRUE(allowed_ids(settings, kDocuments).empty());
+  settings.allow = "b";
+  EXPECT_EQ(allowed_ids(settings, kDocuments), (std::vector<bool>{true, false, true}));
+  settings.allow = "";
+  settings.ban = "b";
+  EXPECT_EQ(allowed_ids(settings, kDocuments), (std::vector<bool>{true, true, false}));
+}
+
+}  // namespace
+}  // namespace chargpt
