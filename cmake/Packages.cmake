@@ -45,6 +45,17 @@ if(NOT UTF8PROC_INCLUDE_DIR OR NOT UTF8PROC_LIBRARY)
   message(FATAL_ERROR "utf8proc 2.8 or newer is needed, not found. Run ./dev setup, or: apt-get install libutf8proc-dev")
 endif()
 
+# zstd and uchardet have pkg-config files, and a CMake package in newer versions only.
+foreach(library zstd uchardet)
+  string(TOUPPER ${library} NAME)
+  find_path(${NAME}_INCLUDE_DIR ${library}.h PATH_SUFFIXES ${library})
+  find_library(${NAME}_LIBRARY ${library})
+  if(NOT ${NAME}_INCLUDE_DIR OR NOT ${NAME}_LIBRARY)
+    message(FATAL_ERROR "${library} is needed, not found. Run ./dev setup, or: apt-get install lib${library}-dev")
+  endif()
+endforeach()
+chargpt_require(ZLIB 1.2.11 zlib1g-dev)
+
 if(CHARGPT_TESTS)
   chargpt_require(GTest 1.12 libgtest-dev)
 endif()

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <new>
 
@@ -44,7 +44,9 @@ int fail(ExitCode code, const std::string& message) {
 }
 
 constexpr const char* kMemoryAdvice =
-    "out of memory: lower train.micro_batch (the result stays the same), train.batch or the model's size";
+    "out of memory: lower train.micro_batch (the result stays the same; \"auto\" fits it to the memory), train.batch "
+    "or "
+    "the model's size";
 
 }  // namespace
 }  // namespace chargpt

@@ -71,6 +71,10 @@ void add_model(CLI::App& command, Arguments& arguments) {
       .add_option("--checkpoint", arguments.checkpoint,
                   "best, last or a step, for eval also all; default: best, or last without a best")
       ->type_name("WHICH");
+  command
+      .add_option("--weights", arguments.weights,
+                  "Of a checkpoint: ema, the average of the weights, or raw; default: ema where there is one")
+      ->type_name("WHICH");
 }
 
 }  // namespace
@@ -100,6 +104,8 @@ void add_train(CLI::App& command, Arguments& arguments) {
       ->type_name("FILE");
   command.add_flag("--overwrite", arguments.overwrite, "Replace the run in --out");
   command.add_flag("--allow-data-change", arguments.allow_data_change, "Resume although the data differs");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "Say what the run would take in memory, disk, steps and time; write nothing");
   command.add_option("--max-seconds", arguments.max_seconds, "Save and stop within this time; resume later")
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e9));
@@ -211,6 +217,11 @@ void add_bench(CLI::App& command, Arguments& arguments) {
       ->type_name("PART");
   command.add_option("--vocabulary", arguments.vocabulary, "Symbols of the random text; default 65")
       ->check(CLI::Range(2, 10000));
+}
+
+void add_data(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  add_key_flag(command, arguments, "data.path", "--data");
 }
 
 void add_completions(CLI::App& command, Arguments& arguments) {

@@ -6,6 +6,7 @@
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
+#include "chargpt/base/data_files.hpp"
 #include "chargpt/base/output.hpp"
 
 namespace chargpt {
@@ -28,7 +29,7 @@ void require_apart(const std::string& output, const Arguments& arguments, const 
   bool input = false;
   for (const std::string& path :
        {request.model.file, arguments.data, arguments.compare, data.path, data.val_path, data.test_path}) {
-    input = input || (!path.empty() && fs::equivalent(output, path, ignored));
+    input = input || (!path.empty() && is_data_file(output, path));
   }
   for (const std::string& folder : {request.model.folder, arguments.compare}) {
     if (folder.empty() || !fs::is_directory(folder, ignored)) continue;
@@ -74,7 +75,8 @@ void set_reports(const Arguments& arguments, Request& request) {
                 "--compare needs every character scored once: --mode windows (without a stride) or sliding");
   }
   const bool folder = std::filesystem::is_directory(arguments.compare);
-  request.compare = folder ? ModelChoice{arguments.compare, "", ""} : ModelChoice{"", arguments.compare, ""};
+  request.compare =
+      folder ? ModelChoice{arguments.compare, "", "", request.model.weights} : ModelChoice{"", arguments.compare, ""};
 }
 
 BenchPart parse_bench_part(const std::string& word) {

@@ -45,7 +45,8 @@ void judge(Json& report, Look look) {
 Json vocabulary_sample(const Tokenizer& tokenizer) {
   constexpr std::int64_t kShown = 32;
   Json symbols = Json::array();
-  for (std::int32_t id = 0; id < std::min(kShown, tokenizer.size()); ++id) symbols.push_back(tokenizer.symbol(id));
+  for (std::int32_t id = 0; id < std::min(kShown, tokenizer.size()); ++id)
+    symbols.push_back(tokenizer.as_utf8(tokenizer.symbol(id)));
   return symbols;
 }
 
@@ -63,11 +64,22 @@ void look_at_model(const std::string& path, Json& report) {
   file.copy_values(values);
 }
 
-void look_at_moments(const std::string& checkpoint) {
+void look_at_moments(const std::string& checkpoint, const OptimizerConfig& optimizer) {
+  const auto names = optimizer_state(optimizer);
+  if (names.empty()) return;
   const ParameterLayout layout = ModelFile(checkpoint + "/" + kModelFileName).layout();
   const SafetensorsFile file(checkpoint + "/" + kOptimizerFileName);
   std::vector<float> values(static_cast<std::size_t>(layout.size()));
-  for (const char* prefix : {kFirstMoment, kSecondMoment}) copy_parameters(file, layout, prefix, values);
+  for (const std::string& name : names) copy_parameters(file, layout, name + ".", values);
+}
+
+/// The average of the weights, where the checkpoint has one.
+void look_at_average(const std::string& checkpoint, const Manifest& manifest, Json& report) {
+  report["ema"] = manifest.files.contains(kAverageFileName);
+  if (!report["ema"].get<bool>()) return;
+  const ModelFile file(checkpoint + "/" + kAverageFileName);
+  std::vector<float> values(static_cast<std::size_t>(file.layout().size()));
+  file.copy_values(values);
 }
 
 /// Tensors that another program saved: what `train --init` starts from.
@@ -104,7 +116,8 @@ Json inspect_checkpoint(const std::string& folder) {
       report[member] = described.at(member);
     }
     look_at_model(folder + "/" + kModelFileName, report);
-    look_at_moments(folder);
+    look_at_average(folder, manifest, report);
+    look_at_moments(folder, config_from_json(manifest.config, folder).optimizer);
   });
   return report;
 }
@@ -121,7 +134,7 @@ Json inspect_run(const std::string& folder) {
       mark_unsound(report, checkpoint["problem"]);
       continue;
     }
-    for (const char* member : {"step", "parameters", "vocabulary_size", "vocabulary_sample", "model"}) {
+    for (const char* member : {"step", "parameters", "vocabulary_size", "vocabulary_sample", "model", "ema"}) {
       report[member] = checkpoint.at(member);
     }
   }

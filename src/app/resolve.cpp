@@ -43,6 +43,14 @@ std::string newest_run() {
   return newest;
 }
 
+WeightsChoice parse_weights(const std::string& text) {
+  if (text.empty()) return WeightsChoice::automatic;
+  for (const WeightsChoice choice : {WeightsChoice::ema, WeightsChoice::raw}) {
+    if (text == name(choice)) return choice;
+  }
+  throw Error(ExitCode::usage, fmt::format("--weights: got \"{}\", wanted ema or raw", text));
+}
+
 /// A key's value as it can stand in a file name.
 std::string file_name_part(const ConfigKey& key) {
   const Json value = key.get();
@@ -50,6 +58,15 @@ std::string file_name_part(const ConfigKey& key) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '/' || c == ' ' || c == '\0'; }, '_');
   return text;
+}
+
+/// Another file than the run's is text or JSONL by its own name. Lines and bytes no name tells: they stay.
+void forget_file_format(Json& base) {
+  if (!base.contains("data") || !base["data"].is_object()) return;
+  Json& data = base["data"];
+  for (const DataFormat format : {DataFormat::text, DataFormat::jsonl}) {
+    if (data.contains("format") && data["format"] == name(format)) data["format"] = name(DataFormat::automatic);
+  }
 }
 
 }  // namespace
@@ -87,6 +104,10 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
   if (!arguments.model.empty() && !arguments.checkpoint.empty()) {
     throw Error(ExitCode::usage, "--checkpoint chooses within a run folder: it goes with --run, not with --model");
   }
+  const WeightsChoice weights = parse_weights(arguments.weights);
+  if (!arguments.model.empty() && weights != WeightsChoice::automatic) {
+    throw Error(ExitCode::usage, "--weights chooses within a checkpoint: it goes with --run, not with --model");
+  }
   std::error_code ignored;  // what cannot be looked at is reported when it is read
   if (fs::is_directory(arguments.model, ignored)) {
     throw Error(ExitCode::usage, fmt::format("--model {0} is a folder, but wants a model file (safetensors); for a run "
@@ -99,19 +120,19 @@ ModelChoice choose_model_arguments(const Arguments& arguments) {
                             arguments.run));
   }
   if (!arguments.model.empty()) return {"", arguments.model, ""};
-  if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint};
+  if (!arguments.run.empty()) return {arguments.run, "", arguments.checkpoint, weights};
   const std::string newest = newest_run();
   if (newest.empty()) {
     throw Error(ExitCode::no_input,
                 "no run with a checkpoint under runs/: train one, or name one with --run DIR or --model FILE");
   }
   if (!arguments.quiet) write_message(fmt::format("using the newest run, {}\n", newest));
-  return {newest, "", arguments.checkpoint};
+  return {newest, "", arguments.checkpoint, weights};
 }
 
 Config model_config(const Arguments& arguments, const ModelChoice& model) {
   Json base = model.folder.empty() ? Json(nullptr) : stored_config(model.folder);
-  if (!base.is_null() && !arguments.data.empty()) base["data"]["format"] = "auto";  // another file is of its own format
+  if (!base.is_null() && !arguments.data.empty()) forget_file_format(base);
   if (base.contains("run") && base["run"].is_object())
     base["run"].erase("device");  // this machine may not have the one that trained it
   Config config = resolve_config(arguments, base, model.folder).config;
@@ -129,6 +150,7 @@ void refuse_without_effect(const Arguments& arguments, const std::string& comman
     });
     if (has_effect || keys.find(override.key) == nullptr) continue;  // what is no key is refused with its nearest one
     std::vector<std::string> used;
+    used.reserve(effective.size());
     for (const std::string& name : effective) used.push_back(name.ends_with('.') ? name + "*" : name);
     throw Error(ExitCode::usage, fmt::format("{} {}: {} does not use that key, only {}", override.flag, override.key,
                                              command, fmt::join(used, ", ")));

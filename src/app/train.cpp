@@ -10,6 +10,8 @@
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/base/corpus.hpp"
+#include "chargpt/base/data_files.hpp"
+#include "chargpt/base/nearest.hpp"
 #include "chargpt/base/run_folder.hpp"
 
 namespace chargpt {
@@ -25,6 +27,9 @@ constexpr std::array kMayChange = {"data.path",
                                    "model.attention",
                                    "train.steps",
                                    "train.epochs",
+                                   "train.characters",
+                                   "train.target_loss",
+                                   "train.patience",
                                    "train.micro_batch",
                                    "train.eval_first",
                                    "train.eval_every",
@@ -39,6 +44,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "optimizer.weight_decay",
                                    "optimizer.clip",
                                    "run.device",
+                                   "run.tf32",
                                    "run.precision",
                                    "run.threads",
                                    "run.pin",
@@ -72,12 +78,20 @@ std::vector<std::string> changes(const Json& stored, const LoadedConfig& loaded,
   return notes;
 }
 
+/// What "auto" was settled to in the beginning holds for the whole run.
+void keep_micro_batch(const Json& stored, Config& config, const std::string& folder) {
+  if (config.train.micro_batch) return;
+  config.train.micro_batch = config_from_json(stored, RunPaths(folder).config()).train.micro_batch;
+}
+
 void require_data_file(const Config& config) {
   if (config.data.path.empty()) {
     throw Error(ExitCode::usage, "no data to train on: give --data PATH, or data.path in the config");
   }
   for (const std::string& path : {config.data.path, config.data.val_path, config.data.test_path}) {
-    if (!path.empty() && !fs::exists(path)) throw Error(ExitCode::no_input, fmt::format("{}: no such file", path));
+    for (const std::string& file : path.empty() ? std::vector<std::string>{} : data_files(path)) {
+      if (file != "-" && !fs::exists(file)) throw Error(ExitCode::no_input, fmt::format("{}: no such file", file));
+    }
   }
 }
 
@@ -111,7 +125,7 @@ void require_inputs_apart(const Config& config, const std::string& init, const R
     if (input.empty()) continue;
     bool written = fs::weakly_canonical(input, ignored).string().starts_with(checkpoints);
     for (const std::string& file : {paths.config(), paths.metrics(), paths.log(), paths.lock()}) {
-      written = written || fs::equivalent(input, file, ignored);
+      written = written || (fs::exists(file, ignored) && is_data_file(file, input));
     }
     if (written) {
       throw Error(ExitCode::usage, fmt::format("the file {} is one that the run in {} writes: copy it elsewhere, "
@@ -121,8 +135,11 @@ void require_inputs_apart(const Config& config, const std::string& init, const R
   }
 }
 
-/// It is the run that goes on, not one of its checkpoints.
-void require_no_checkpoint(const std::string& folder) {
+/// It is a run that goes on, not one of its checkpoints, and "auto" is spelt so.
+void require_run_to_resume(const std::string& folder) {
+  if (!fs::exists(folder) && nearest(folder, {"auto"}) == "auto") {
+    throw Error(ExitCode::usage, fmt::format("--resume {}: there is no such run folder; did you mean auto?", folder));
+  }
   if (!fs::exists(folder + "/manifest.json")) return;
   const fs::path run = fs::weakly_canonical(folder).parent_path().parent_path();
   throw Error(ExitCode::usage, fmt::format("--resume {}: that is a checkpoint; its run goes on from the newest with "
@@ -132,9 +149,10 @@ void require_no_checkpoint(const std::string& folder) {
 
 /// Everything that can be wrong with a request is found here, and nothing is created.
 Request prepare(const Arguments& arguments, const std::string& folder, bool resume_named) {
-  const bool resume = resume_named || (arguments.resume == "auto" && is_run_folder(folder));
+  const bool resume = resume_named || (arguments.resume == "auto" && !folder.empty() && is_run_folder(folder));
   const Json stored = resume ? stored_config(folder) : Json(nullptr);
-  const LoadedConfig loaded = resolve_config(arguments, stored, RunPaths(folder).config());
+  LoadedConfig loaded = resolve_config(arguments, stored, RunPaths(folder).config());
+  if (resume) keep_micro_batch(stored, loaded.config, folder);
   check_rules(loaded.config);
   Request request = make_request(Command::train, arguments, loaded.config);
   if (resume) request.notes = changes(stored, loaded, folder);
@@ -146,6 +164,7 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   request.resume = resume;
   request.init = arguments.init;
   request.overwrite = arguments.overwrite;
+  request.dry_run = arguments.dry_run;
   request.allow_data_change = arguments.allow_data_change;
   return request;
 }
@@ -180,7 +199,7 @@ class FolderGuard {
 int run_train(const Arguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const bool resume_named = !arguments.resume.empty() && arguments.resume != "auto";
-  if (resume_named) require_no_checkpoint(arguments.resume);
+  if (resume_named) require_run_to_resume(arguments.resume);
   if (resume_named && !arguments.out.empty()) {
     throw Error(ExitCode::usage,
                 "--resume DIR continues in that folder: leave --out away, or say --resume auto --out DIR");
@@ -193,18 +212,22 @@ int run_train(const Arguments& arguments) {
                 "--init starts a new run from a file's weights, --resume DIR continues a run with its own: give one of "
                 "them");
   }
-  if (!resume_named && arguments.out.empty())
+  if (!resume_named && arguments.out.empty() && !arguments.dry_run)
     throw Error(ExitCode::usage, "where to write? Give --out DIR, such as runs/first");
 
   const std::string folder =
       resume_named ? arguments.resume : fill_placeholders(arguments.out, resolve_config(arguments).config);
-  prepare(arguments, folder, resume_named);
+  Request request = prepare(arguments, folder, resume_named);
+  if (arguments.dry_run) {
+    if (arguments.resume.empty() && !arguments.overwrite) require_no_run(folder);
+    return run_engine(request);
+  }
   auto missing = missing_folders(folder);
   const RunLock lock(folder);
   const FolderGuard guard(folder, std::move(missing));
   // Again, since another process may have begun or ended a run here in the meantime.
   if (arguments.resume.empty() && !arguments.overwrite) require_no_run(folder);
-  Request request = prepare(arguments, folder, resume_named);
+  request = prepare(arguments, folder, resume_named);
   if (arguments.max_seconds) {
     request.deadline = started + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *arguments.max_seconds));
   }

@@ -129,6 +129,16 @@ std::vector<std::int64_t> older_than_newest_sound(const std::string& checkpoints
 
 }  // namespace
 
+std::vector<std::string> optimizer_state(const OptimizerConfig& optimizer) {
+  switch (optimizer.name) {
+    case OptimizerName::adamw:
+      return {"first_moment", "second_moment"};
+    case OptimizerName::sgd:
+      return optimizer.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+  }
+  return {};
+}
+
 std::string checkpoint_name(std::int64_t step) { return fmt::format("step-{:08}", step); }
 
 CheckpointWriter::CheckpointWriter(std::string checkpoints_dir, std::int64_t step)

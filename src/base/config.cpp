@@ -15,19 +15,33 @@ constexpr Range kFraction = {0, 1, false, true};
 }  // namespace
 
 void DataConfig::describe(KeyList& keys) {
-  keys.add("path", path, "File to train on: a UTF-8 text, or JSONL with one document a line.");
+  keys.add("path", path,
+           "What to train on: a file (a text, or JSONL with one document a line), a folder, a pattern such as "
+           "\"books/*.txt\" or \"{a.txt,b.txt}\", or - for standard input; .gz and .zst are unpacked.");
   keys.add("val_path", val_path, "File of its own for validation; empty: val_fraction of data.path.");
   keys.add("test_path", test_path, "File of its own for the test split; empty: test_fraction of data.path.");
-  keys.add("format", format, "What a data file is; auto: jsonl for a path that ends in .jsonl, else one text.");
+  keys.add(
+      "format", format,
+      "What a data file is: one text, a document in each line, JSONL, or plain bytes; auto: jsonl for a path that ends "
+      "in .jsonl, else text.");
   keys.add("field", field, "Name of the JSONL field that holds a document's text.");
+  keys.add("encoding", encoding, "Encoding of the data files, as iconv names it.");
+  keys.add("normalize", normalize,
+           "Unicode normalisation of the text, and of prompts and texts that the model is given later.");
   keys.add("val_fraction", val_fraction, kFraction, "Part of the data kept for validation; 0: none.");
   keys.add("test_fraction", test_fraction, kFraction, "Part of the data kept for a test; 0: none.");
   keys.add(
       "split", split,
-      "How the parts are cut: in file order, or whole documents at random; auto: contiguous for text, document for "
-      "JSONL.");
-  keys.add("split_seed", split_seed, at_least(0),
-           "Seed of the random order in which documents are dealt to the parts.");
+      "How the parts are cut: in file order, whole documents at random, or whole documents by a hash of each, which "
+      "lasts when data is added; auto: contiguous for text and bytes, else document.");
+  keys.add("split_seed", split_seed, at_least(0), "Seed by which documents are dealt to the parts.");
+  keys.add("vocabulary", vocabulary,
+           "Model file or run folder whose vocabulary is taken, or a text whose characters are; empty: made from the "
+           "data.");
+  keys.add("min_count", min_count, at_least(1),
+           "Characters that are rarer than this in the data become one unknown mark; 1: none does.");
+  keys.add("max_vocabulary", max_vocabulary, between(0, 0x110000),
+           "Most different characters kept, the most frequent ones; others become the unknown mark; 0: all are kept.");
   keys.add("windows", windows, "Training windows: drawn at random, or each once an epoch in a shuffled order.");
   keys.add("stride", stride, between(1, kMaxSteps), "Characters from the start of one training window to the next.");
 }
@@ -49,22 +63,35 @@ void ModelConfig::describe(KeyList& keys) {
 }
 
 void TrainConfig::describe(KeyList& keys) {
-  keys.add("steps", steps, between(0, kMaxSteps), "Optimizer steps to train for; 0: as many as train.epochs needs.");
-  keys.add("epochs", epochs, between(0, 1e6), "Passes over the training windows; 0: train.steps says how long.");
+  keys.add("steps", steps, between(0, kMaxSteps),
+           "Optimizer steps to train for; 0: train.epochs or train.characters says how long.");
+  keys.add("epochs", epochs, between(0, 1e6), "Passes over the training windows; 0: another key says how long.");
+  keys.add("characters", characters, between(0, 1e15),
+           "Characters to train on, each counted as often as it is seen; 0: another key says how long.");
+  keys.add("target_loss", target_loss, at_least(0),
+           "Ends the run at a validation loss, in nats per character, of this or less; 0: none.");
+  keys.add("patience", patience, between(0, kMaxSteps),
+           "Ends the run after this many evaluations in a row without a new best one; 0: never.");
   keys.add("batch", batch, between(1, kMaxBatch), "Windows for one optimizer step.");
-  keys.add("micro_batch", micro_batch, between(0, kMaxBatch),
-           "Windows in one pass, to save memory without changing the result; 0: the whole batch.");
+  keys.add(
+      "micro_batch", micro_batch, between(0, kMaxBatch),
+      "Windows in one pass, to save memory without changing the result; 0: the whole batch; auto: as many as fit into "
+      "memory, settled once.");
+  keys.add("label_smoothing", label_smoothing, kFraction,
+           "Part of each target's probability that is spread over all characters in the training loss; 0: none.");
+  keys.add("ema", ema, kFraction,
+           "Decay of an exponential moving average of the weights, which is then evaluated and sampled; 0: none.");
   keys.add("eval_first", eval_first, "Whether to evaluate before the first step too.");
   keys.add("eval_every", eval_every, between(0, kMaxSteps),
-           "Steps between evaluations, or e.g. \"1 epoch\"; 0: only at the end.");
-  keys.add(
-      "save_every", save_every, between(0, kMaxSteps),
-      "Steps between checkpoints, or e.g. \"1 epoch\"; 0: only at evaluations that are the best so far, and at the "
-      "end.");
+           "Steps between evaluations, or e.g. \"1 epoch\", \"10 minutes\"; 0: only at the end.");
+  keys.add("save_every", save_every, between(0, kMaxSteps),
+           "Steps between checkpoints, or e.g. \"1 epoch\", \"10 minutes\"; 0: only at evaluations that are the best "
+           "so far, and at the "
+           "end.");
   keys.add("keep", keep, between(1, 1e6), "Newest checkpoints kept besides the best one.");
   keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
   keys.add("sample_every", sample_every, between(0, kMaxSteps),
-           "Steps between samples shown while training, or e.g. \"1 epoch\"; 0: none.");
+           "Steps between samples shown while training, or e.g. \"1 epoch\", \"10 minutes\"; 0: none.");
   keys.add("on_nonfinite", on_nonfinite,
            "At a loss or gradient that is not finite: stop the run (exit code 76), or skip the step's update.");
 }
@@ -83,19 +110,28 @@ void EvalConfig::describe(KeyList& keys) {
 }
 
 void OptimizerConfig::describe(KeyList& keys) {
+  keys.add("name", name, "How weights are updated: AdamW, or stochastic gradient descent.");
   keys.add("learning_rate", learning_rate, above(0), "Learning rate after warm-up.");
   keys.add("betas", betas, kFraction, "AdamW's two decay rates, of the mean and of the mean square of the gradient.");
   keys.add("epsilon", epsilon, above(0), "AdamW's addition to the denominator.");
-  keys.add("weight_decay", weight_decay, at_least(0), "AdamW's decoupled weight decay; 0: none.");
+  keys.add("momentum", momentum, kFraction, "SGD's momentum; 0: none.");
+  keys.add("weight_decay", weight_decay, at_least(0),
+           "Weight decay: decoupled for AdamW, added to the gradient for SGD; 0: none.");
   keys.add("decay", decay, "What decays: all parameters, or only matrices (no biases, no LayerNorm).");
   keys.add("clip", clip, at_least(0), "Largest global gradient norm; 0: no clipping.");
 }
 
 void ScheduleConfig::describe(KeyList& keys) {
-  keys.add("name", name,
-           "Learning rate after warm-up: constant, or a cosine down to min_learning_rate at the last step.");
-  keys.add("warmup", warmup, between(0, kMaxSteps), "Steps over which the learning rate rises from 0; 0: none.");
-  keys.add("min_learning_rate", min_learning_rate, at_least(0), "Learning rate at which the cosine ends.");
+  keys.add("name", name, "Course of the learning rate after warm-up; wsd: stable, then a decay.");
+  keys.add("warmup", warmup, between(0, kMaxSteps),
+           "Steps over which the learning rate rises from 0, or per cent of the run (\"5 %\"); 0: none.");
+  keys.add("min_learning_rate", min_learning_rate, at_least(0),
+           "Learning rate below which no schedule falls after warm-up, and at which linear, cosine and wsd end.");
+  keys.add("decay", decay, between(0, kMaxSteps),
+           "Of wsd: steps, or per cent of the run, before its end at which the decay begins.");
+  keys.add("step_size", step_size, between(0, kMaxSteps),
+           "Of step: steps, or per cent of the run, after which the learning rate is multiplied by gamma.");
+  keys.add("gamma", gamma, {0, 1, true, false}, "Of step: factor from one learning rate to the next.");
 }
 
 void RunConfig::describe(KeyList& keys) {
@@ -110,6 +146,7 @@ void RunConfig::describe(KeyList& keys) {
   keys.add(
       "stop_signals", stop_signals,
       "Signals at which a run saves and stops: names separated by commas, of INT, TERM, HUP, QUIT, USR1, USR2, XCPU.");
+  keys.add("tf32", tf32, "Matrix products on CUDA in TensorFloat-32: faster, with 10 bits of mantissa for 23.");
   keys.add("tensorboard", tensorboard, "Whether to write event files for TensorBoard while training.");
 }
 

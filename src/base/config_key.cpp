@@ -45,6 +45,8 @@ struct TypeName {
   std::string operator()(const std::vector<double>*) const { return "numbers"; }
   std::string operator()(const std::vector<std::string>*) const { return "texts"; }
   std::string operator()(const Interval*) const { return "interval"; }
+  std::string operator()(const PartOfRun*) const { return "steps or per cent"; }
+  std::string operator()(const AutoInteger*) const { return "integer or auto"; }
   std::string operator()(const Choice& choice) const { return fmt::format("{}", fmt::join(choice.names, " | ")); }
 };
 
@@ -53,6 +55,10 @@ struct Getter {
   Json operator()(const Interval* interval) const {
     return interval->unit == IntervalUnit::steps ? Json(interval->count) : Json(interval->text());
   }
+  Json operator()(const PartOfRun* part) const {
+    return part->per_cent ? Json(part->text()) : Json(static_cast<std::int64_t>(part->count));
+  }
+  Json operator()(const AutoInteger* member) const { return *member ? Json(**member) : Json("auto"); }
   template <class T>
   Json operator()(const T* member) const {
     return *member;
@@ -68,14 +74,7 @@ class Setter {
     *member = json_.get<bool>();
   }
 
-  void operator()(std::int64_t* member) const {
-    Range range = key_.range;
-    range.low = std::max(range.low, static_cast<double>(-kMaxInteger));
-    range.high = std::min(range.high, static_cast<double>(kMaxInteger));
-    const double value = number(json_, range, with_range("an integer", range, ", "));
-    if (value != std::trunc(value)) fail(with_range("an integer", range, ", "));
-    *member = static_cast<std::int64_t>(value);
-  }
+  void operator()(std::int64_t* member) const { *member = integer("an integer"); }
 
   void operator()(double* member) const {
     *member = number(json_, key_.range, with_range("a number", key_.range, ", "));
@@ -103,7 +102,8 @@ class Setter {
   }
 
   void operator()(Interval* member) const {
-    const std::string wanted = with_range("a number of steps, or a text such as \"2 epochs\"", key_.range, ", ");
+    const std::string wanted =
+        with_range("a number of steps, or a text such as \"2 epochs\" or \"10 minutes\"", key_.range, ", ");
     if (json_.is_string()) {
       const auto interval = Interval::parse(json_.get<std::string>());
       if (!interval || !key_.range.contains(static_cast<double>(interval->count))) fail(wanted);
@@ -112,6 +112,22 @@ class Setter {
       const double steps = number(json_, key_.range, wanted);
       if (steps != std::trunc(steps)) fail(wanted);
       *member = Interval(static_cast<std::int64_t>(steps));
+    }
+  }
+
+  void operator()(PartOfRun* member) const {
+    const std::string wanted = with_range("a number of steps, or a text such as \"5 %\"", key_.range, ", ");
+    if (!json_.is_string() && !json_.is_number()) fail(wanted);
+    const auto part = PartOfRun::parse(json_.is_string() ? json_.get<std::string>() : json_.dump());
+    if (!part || !key_.range.contains(part->count)) fail(wanted);
+    *member = *part;
+  }
+
+  void operator()(AutoInteger* member) const {
+    if (json_.is_string() && json_.get<std::string>() == "auto") {
+      member->reset();
+    } else {
+      *member = integer("\"auto\" or an integer");
     }
   }
 
@@ -131,6 +147,15 @@ class Setter {
   double number(const Json& json, const Range& range, const std::string& wanted) const {
     if (!json.is_number() || !range.contains(json.get<double>())) fail(wanted);
     return json.get<double>();
+  }
+
+  std::int64_t integer(const char* kind) const {
+    Range range = key_.range;
+    range.low = std::max(range.low, static_cast<double>(-kMaxInteger));
+    range.high = std::min(range.high, static_cast<double>(kMaxInteger));
+    const double value = number(json_, range, with_range(kind, range, ", "));
+    if (value != std::trunc(value)) fail(with_range(kind, range, ", "));
+    return static_cast<std::int64_t>(value);
   }
 
   static std::string suggestion(const std::string& text, const Choice& choice) {

@@ -8,8 +8,12 @@ std::string_view name(DataFormat value) {
       return "auto";
     case DataFormat::text:
       return "text";
+    case DataFormat::lines:
+      return "lines";
     case DataFormat::jsonl:
       return "jsonl";
+    case DataFormat::bytes:
+      return "bytes";
   }
   return {};
 }
@@ -22,6 +26,20 @@ std::string_view name(SplitMethod value) {
       return "contiguous";
     case SplitMethod::document:
       return "document";
+    case SplitMethod::hashed:
+      return "hashed";
+  }
+  return {};
+}
+
+std::string_view name(Normalization value) {
+  switch (value) {
+    case Normalization::none:
+      return "none";
+    case Normalization::nfc:
+      return "nfc";
+    case Normalization::nfkc:
+      return "nfkc";
   }
   return {};
 }
@@ -104,12 +122,30 @@ std::string_view name(DecayScope value) {
   return {};
 }
 
+std::string_view name(OptimizerName value) {
+  switch (value) {
+    case OptimizerName::adamw:
+      return "adamw";
+    case OptimizerName::sgd:
+      return "sgd";
+  }
+  return {};
+}
+
 std::string_view name(ScheduleName value) {
   switch (value) {
     case ScheduleName::constant:
       return "constant";
+    case ScheduleName::linear:
+      return "linear";
     case ScheduleName::cosine:
       return "cosine";
+    case ScheduleName::step:
+      return "step";
+    case ScheduleName::inverse_sqrt:
+      return "inverse_sqrt";
+    case ScheduleName::wsd:
+      return "wsd";
   }
   return {};
 }

@@ -6,6 +6,8 @@
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/device_name.hpp"
+#include "chargpt/base/encoding.hpp"
+#include "chargpt/base/schedule.hpp"
 #include "chargpt/base/signal_list.hpp"
 #include "chargpt/base/unknown_prompt.hpp"
 
@@ -14,9 +16,20 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
 
-bool reads_text(const DataConfig& data) {
-  if (data.format != DataFormat::automatic) return data.format == DataFormat::text;
-  return !data.path.empty() && !data.path.ends_with(".jsonl");
+/// Bytes are taken as they are.
+void check_bytes(const DataConfig& data) {
+  const DataConfig unset;
+  const auto refuse_key = [](const char* key, const auto& value, const auto& wanted) {
+    refuse(
+        fmt::format("data.format = bytes takes the bytes as they are, but data.{} = {}: leave it at {}, or set "
+                    "data.format to text",
+                    key, value, wanted));
+  };
+  if (data.encoding != unset.encoding) refuse_key("encoding", data.encoding, unset.encoding);
+  if (data.normalize != unset.normalize) refuse_key("normalize", name(data.normalize), name(unset.normalize));
+  if (data.min_count != unset.min_count) refuse_key("min_count", data.min_count, unset.min_count);
+  if (data.max_vocabulary != 0) refuse_key("max_vocabulary", data.max_vocabulary, 0);
+  if (!data.vocabulary.empty()) refuse_key("vocabulary", data.vocabulary, "\"\"");
 }
 
 void check_data(const DataConfig& data) {
@@ -26,12 +39,13 @@ void check_data(const DataConfig& data) {
         "that their sum is below 1",
         data.val_fraction, data.test_fraction));
   }
-  if (data.split == SplitMethod::document && reads_text(data)) {
+  if (!is_known_encoding(data.encoding)) {
     refuse(
-        fmt::format("data.split = document needs JSONL documents, but data.format = {} with data.path = \"{}\" is one "
-                    "text: set data.split to contiguous, or data.format to jsonl",
-                    name(data.format), data.path));
+        fmt::format("data.encoding = \"{}\": this system's iconv knows no such encoding; `iconv -l` lists them, "
+                    "such as UTF-8, WINDOWS-1252, GB18030",
+                    data.encoding));
   }
+  if (data.format == DataFormat::bytes) check_bytes(data);
 }
 
 void check_model(const ModelConfig& model) {
@@ -46,15 +60,35 @@ void check_model(const ModelConfig& model) {
 }
 
 void check_train(const TrainConfig& train) {
-  if ((train.steps > 0) == (train.epochs > 0)) {
-    refuse(fmt::format("train.steps = {} and train.epochs = {}: exactly one of them says how long to train; {}",
-                       train.steps, train.epochs, train.steps > 0 ? "set the other to 0" : "set one above 0"));
+  const int lengths = (train.steps > 0 ? 1 : 0) + (train.epochs > 0 ? 1 : 0) + (train.characters > 0 ? 1 : 0);
+  if (lengths != 1) {
+    refuse(fmt::format(
+        "train.steps = {}, train.epochs = {} and train.characters = {}: exactly one of them says how "
+        "long to train; {}",
+        train.steps, train.epochs, train.characters, lengths == 0 ? "set one above 0" : "set the others to 0"));
   }
-  if (train.micro_batch > train.batch) {
+  if (train.windows_per_pass() > train.batch) {
     refuse(
         fmt::format("train.micro_batch = {} is larger than train.batch = {}: lower train.micro_batch (0: the whole "
                     "batch in one pass) or raise train.batch",
-                    train.micro_batch, train.batch));
+                    *train.micro_batch, train.batch));
+  }
+}
+
+/// A run that ends by its evaluations has to have some.
+void check_early_stop(const char* key, const std::string& value, const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.val_fraction == 0 && data.val_path.empty()) {
+    refuse(
+        fmt::format("{} = {} needs a validation loss, but data.val_fraction = 0 and data.val_path = \"\": set one of "
+                    "these, or {} to 0",
+                    key, value, key));
+  }
+  if (config.train.eval_every.count == 0) {
+    refuse(
+        fmt::format("{} = {} needs evaluations on the way, but train.eval_every = 0 has none before the end: set "
+                    "train.eval_every, or {} to 0",
+                    key, value, key));
   }
 }
 
@@ -99,10 +133,22 @@ void check_optimizer(const Config& config) {
                     "schedule.min_learning_rate or raise optimizer.learning_rate",
                     schedule.min_learning_rate, optimizer.learning_rate));
   }
-  if (config.train.steps > 0 && schedule.warmup > config.train.steps) {
+  if (optimizer.momentum > 0 && optimizer.name != OptimizerName::sgd) {
     refuse(
-        fmt::format("schedule.warmup = {} is longer than train.steps = {}: lower schedule.warmup or raise train.steps",
-                    schedule.warmup, config.train.steps));
+        fmt::format("optimizer.momentum = {} is SGD's, but optimizer.name = {} (whose momentum is the first of "
+                    "optimizer.betas): set optimizer.name to sgd, or optimizer.momentum to 0",
+                    optimizer.momentum, name(optimizer.name)));
+  }
+  if (config.train.steps > 0) check_schedule(schedule, config.train.steps);
+}
+
+void check_run(const RunConfig& run) {
+  parse_signal_list(run.stop_signals);
+  if (parse_device_name(run.device).kind == DeviceName::Kind::cpu && run.tf32) {
+    refuse(
+        fmt::format("run.tf32 = true is for CUDA, but run.device = {} computes in 32-bit floats: set run.tf32 to "
+                    "false, or run.device to cuda",
+                    run.device));
   }
 }
 
@@ -117,11 +163,14 @@ void check_rules(const SampleConfig& sample) {
 }
 
 void check_rules(const Config& config) {
-  parse_device_name(config.run.device);
-  parse_signal_list(config.run.stop_signals);
+  check_run(config.run);
   check_data(config.data);
   check_model(config.model);
   check_train(config.train);
+  if (config.train.target_loss > 0) {
+    check_early_stop("train.target_loss", fmt::format("{}", config.train.target_loss), config);
+  }
+  if (config.train.patience > 0) check_early_stop("train.patience", fmt::format("{}", config.train.patience), config);
   check_mask_rows(config);
   check_precision(config);
   check_optimizer(config);

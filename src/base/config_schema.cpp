@@ -24,6 +24,11 @@ Json number_schema(const char* type, const Range& range) {
   return schema;
 }
 
+/// Another schema's values, or texts of a pattern.
+Json or_text(Json schema, const char* pattern) {
+  return {{"anyOf", {std::move(schema), {{"type", "string"}, {"pattern", pattern}}}}};
+}
+
 struct ValueSchema {
   const ConfigKey& key;
 
@@ -38,9 +43,12 @@ struct ValueSchema {
     return {{"type", Json::array({"string", "array"})}, {"items", {{"type", "string"}}}};
   }
   Json operator()(const Interval*) const {
-    return {
-        {"anyOf", {number_schema("integer", key.range), {{"type", "string"}, {"pattern", "^\\d+ (step|epoch)s?$"}}}}};
+    return or_text(number_schema("integer", key.range), "^\\d+ (step|epoch|second|minute|hour)s?$");
   }
+  Json operator()(const PartOfRun*) const {
+    return or_text(number_schema("integer", key.range), "^\\d+(\\.\\d+)? ?%$");
+  }
+  Json operator()(const AutoInteger*) const { return or_text(number_schema("integer", key.range), "^auto$"); }
   Json operator()(const Choice& choice) const { return {{"type", "string"}, {"enum", choice.names}}; }
 };
 

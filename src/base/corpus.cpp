@@ -5,34 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/random.hpp"
+#include "chargpt/base/utf8.hpp"
+#include "chargpt/base/vocabulary.hpp"
 
 namespace chargpt {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
-
-/// The different characters of documents. The table spares a set insertion for each character.
-class CharacterCollector {
- public:
-  void add(const Documents& documents) {
-    for (const auto& text : documents.texts) {
-      for (const char32_t code_point : text) {
-        if (seen_[code_point]) continue;
-        seen_[code_point] = true;
-        found_.insert(code_point);
-      }
-    }
-  }
-  const std::set<char32_t>& code_points() const { return found_; }
-
- private:
-  std::vector<bool> seen_ = std::vector<bool>(0x110000);
-  std::set<char32_t> found_;
-};
 
 /// The data files of a config; those that are not given have no documents.
 struct Files {
@@ -40,16 +24,17 @@ struct Files {
 };
 
 Files read_files(const DataConfig& data) {
-  const auto read = [&](const std::string& path) {
-    return path.empty() ? Documents{} : read_documents(path, data.format, data.field);
-  };
-  return {read_documents(data.path, data.format, data.field), read(data.val_path), read(data.test_path)};
+  const auto read = [&](const std::string& path) { return path.empty() ? Documents{} : read_documents(path, data); };
+  return {read_documents(data.path, data), read(data.val_path), read(data.test_path)};
 }
 
-Tokenizer build_tokenizer(const Files& files) {
-  CharacterCollector characters;
-  for (const auto* documents : {&files.main, &files.val, &files.test}) characters.add(*documents);
-  return {characters.code_points(), files.main.end_mark || files.val.end_mark || files.test.end_mark};
+Tokenizer build_tokenizer(const Files& files, const DataConfig& data) {
+  if (data.format == DataFormat::bytes) return Tokenizer::bytes();
+  const bool end_mark = files.main.end_mark || files.val.end_mark || files.test.end_mark;
+  if (!data.vocabulary.empty()) return given_vocabulary(data, end_mark);
+  CharacterCounts counts;
+  for (const auto* documents : {&files.main, &files.val, &files.test}) counts.add(*documents);
+  return counts.tokenizer(data, end_mark);
 }
 
 Fingerprint fingerprint(const Files& files) {
@@ -104,15 +89,47 @@ Bounds document_bounds(std::size_t n, double val, double test) {
   return {val_end - std::min(val_end, count(val)), val_end};
 }
 
-void split_text(Corpus& corpus, const Documents& documents, double val, double test) {
-  const auto ids = encode_document(documents, 0, corpus.tokenizer);
-  const std::span all(ids);
-  const auto [train_end, val_end] = contiguous_bounds(ids.size(), val, test);
-  append_document(corpus.train, all.first(train_end));
-  if (val > 0) append_document(corpus.val, all.subspan(train_end, val_end - train_end));
-  if (test > 0) append_document(corpus.test, all.subspan(val_end));
+/// The part of `ids` that stands in [begin, end) where ids[0] stands at `first`.
+std::span<const std::int32_t> within(std::span<const std::int32_t> ids, std::size_t first, std::size_t begin,
+                                     std::size_t end) {
+  const auto place = [&](std::size_t at) { return std::clamp(at, first, first + ids.size()) - first; };
+  return ids.subspan(place(begin), place(end) - place(begin));
 }
 
+/// Cuts texts one after the other at characters.
+void split_texts(Corpus& corpus, const Documents& documents, double val, double test) {
+  std::size_t n = 0;
+  for (const auto& text : documents.texts) n += text.size();
+  const auto [train_end, val_end] = contiguous_bounds(n, val, test);
+  std::size_t first = 0;
+  for (std::size_t d = 0; d < documents.texts.size(); ++d) {
+    const auto ids = encode_document(documents, d, corpus.tokenizer);
+    for (const auto& [split, begin, end] :
+         {std::tuple{&corpus.train, std::size_t{0}, train_end}, std::tuple{&corpus.val, train_end, val_end},
+          std::tuple{&corpus.test, val_end, n}}) {
+      const auto part = within(ids, first, begin, end);
+      if (!part.empty()) append_document(*split, part);
+    }
+    first += ids.size();
+  }
+}
+
+/// A number in [0, 1) that a text has for a seed, whatever stands beside it.
+double hashed_unit(const std::u32string& text, std::int64_t seed) {
+  constexpr std::size_t kDigits = 13;  // of 4 bits: what a double holds
+  const std::string hash = xxh3_128(fmt::format("{}\n{}", seed, encode_utf8(text)));
+  return static_cast<double>(std::stoull(hash.substr(0, kDigits), nullptr, 16)) / std::exp2(4 * kDigits);
+}
+
+void split_by_hash(Corpus& corpus, const Documents& documents, std::int64_t seed, double val, double test) {
+  for (std::size_t d = 0; d < documents.texts.size(); ++d) {
+    const double unit = hashed_unit(documents.texts[d], seed);
+    Split& split = unit < test ? corpus.test : unit < test + val ? corpus.val : corpus.train;
+    append_document(split, encode_document(documents, d, corpus.tokenizer));
+  }
+}
+
+/// Documents in file order, or dealt by the seed.
 void split_documents(Corpus& corpus, const Documents& documents, const DataConfig& data, double val, double test) {
   const std::size_t n = documents.texts.size();
   const bool in_file_order = data.split == SplitMethod::contiguous;
@@ -125,14 +142,30 @@ void split_documents(Corpus& corpus, const Documents& documents, const DataConfi
   }
 }
 
+bool splits_documents(SplitMethod method, bool end_mark) {
+  switch (method) {
+    case SplitMethod::document:
+    case SplitMethod::hashed:
+      return true;
+    case SplitMethod::automatic:
+    case SplitMethod::contiguous:
+      break;
+  }
+  return end_mark;
+}
+
 void split_main(Corpus& corpus, const Documents& documents, const DataConfig& data) {
   const double val = data.val_path.empty() ? data.val_fraction : 0;
   const double test = data.test_path.empty() ? data.test_fraction : 0;
-  if (documents.end_mark) {
-    split_documents(corpus, documents, data, val, test);
-  } else {
-    split_text(corpus, documents, val, test);
+  if (!splits_documents(data.split, documents.end_mark)) return split_texts(corpus, documents, val, test);
+  if (!documents.end_mark && documents.texts.size() == 1) {
+    throw Error(ExitCode::usage,
+                fmt::format("data.split = {} deals out whole documents, but {} is one text: set data.split to "
+                            "contiguous, data.format to lines or jsonl, or give several files",
+                            name(data.split), documents.path));
   }
+  if (data.split == SplitMethod::hashed) return split_by_hash(corpus, documents, data.split_seed, val, test);
+  split_documents(corpus, documents, data, val, test);
 }
 
 std::int64_t longest_document(const Split& split) {
@@ -145,10 +178,10 @@ std::int64_t longest_document(const Split& split) {
 std::string describe_size(const Split& split, bool end_mark) {
   const std::int64_t longest = longest_document(split);
   const auto* const unit = longest == 1 ? "character" : "characters";
-  if (!end_mark) return fmt::format("has {} {}", longest, unit);
+  if (!end_mark && split.documents() <= 1) return fmt::format("has {} {}", longest, unit);
   if (split.documents() == 0) return "has no document";
-  return fmt::format("has {} {} with its end mark in the longest of its documents ({})", longest, unit,
-                     split.documents());
+  return fmt::format("has {} {}{} in the longest of its documents ({})", longest, unit,
+                     end_mark ? " with its end mark" : "", split.documents());
 }
 
 /// `corpus` has no more yet than the parts of the main file.
@@ -235,10 +268,15 @@ const Split& Corpus::part(Part p) const {
 
 Corpus load_corpus(const Config& config) {
   const Files files = read_files(config.data);
-  return build_corpus(config, files, build_tokenizer(files));
+  return build_corpus(config, files, build_tokenizer(files, config.data));
 }
 
 Corpus load_corpus(const Config& config, const Tokenizer& tokenizer) {
+  if (tokenizer.is_bytes() != (config.data.format == DataFormat::bytes)) {
+    throw Error(ExitCode::usage, fmt::format("the model's vocabulary is of {}, but data.format = {}: set it to {}",
+                                             tokenizer.is_bytes() ? "bytes" : "characters", name(config.data.format),
+                                             tokenizer.is_bytes() ? "bytes" : "text, lines, jsonl or auto"));
+  }
   return build_corpus(config, read_files(config.data), tokenizer);
 }
 

@@ -112,8 +112,8 @@ bool has_row_per_character(const std::string& name) {
 InitialWeights load_initial_weights(const std::string& path, const ModelConfig& config, const Tokenizer& tokenizer,
                                     std::span<float> values) {
   const SafetensorsFile file(path);
-  const bool has_vocabulary = file.metadata().contains("vocabulary");
-  const Tokenizer theirs = has_vocabulary ? read_vocabulary(file) : tokenizer;
+  const bool known = has_vocabulary(file);
+  const Tokenizer theirs = known ? read_vocabulary(file) : tokenizer;
   const ParameterLayout from(config, theirs.size()), to(config, tokenizer.size());
   const std::vector<float> source = read_values(file, config, from, theirs.size());
   const auto matches = match(theirs, tokenizer);
@@ -129,7 +129,7 @@ InitialWeights load_initial_weights(const std::string& path, const ModelConfig& 
   }
   const auto fresh = std::count(matches.begin(), matches.end(), -1);
   const std::int64_t taken = tokenizer.size() - fresh;
-  return {file.verified(), has_vocabulary, taken, fresh, theirs.size() - taken};
+  return {file.verified(), known, taken, fresh, theirs.size() - taken};
 }
 
 }  // namespace chargpt

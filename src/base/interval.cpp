@@ -2,9 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
+#include <cmath>
 
 namespace chargpt {
+namespace {
+
+/// What may stand behind a number, in the plural.
+struct UnitWord {
+  std::string_view plural;
+  IntervalUnit unit;
+  std::int64_t factor;
+};
+constexpr std::array kUnitWords = {
+    UnitWord{"steps", IntervalUnit::steps, 1}, UnitWord{"epochs", IntervalUnit::epochs, 1},
+    UnitWord{"seconds", IntervalUnit::seconds, 1}, UnitWord{"minutes", IntervalUnit::seconds, 60},
+    UnitWord{"hours", IntervalUnit::seconds, 3600}};
+
+}  // namespace
 
 std::string_view name(IntervalUnit value) {
   switch (value) {
@@ -12,6 +28,8 @@ std::string_view name(IntervalUnit value) {
       return "steps";
     case IntervalUnit::epochs:
       return "epochs";
+    case IntervalUnit::seconds:
+      return "seconds";
   }
   return {};
 }
@@ -28,25 +46,36 @@ std::optional<Interval> Interval::parse(std::string_view text) {
   if (error != std::errc()) return std::nullopt;
   const std::string_view unit(end, text.data() + text.size());
   if (unit.empty()) return Interval(count);
-  for (const IntervalUnit candidate : {IntervalUnit::steps, IntervalUnit::epochs}) {
-    const std::string plural = fmt::format(" {}", name(candidate));
-    if (unit == plural || unit == plural.substr(0, plural.size() - 1)) return Interval(count, candidate);
+  for (const UnitWord& word : kUnitWords) {
+    const std::string plural = fmt::format(" {}", word.plural);
+    if (unit != plural && unit != plural.substr(0, plural.size() - 1)) continue;
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(count, word.factor, &product)) return std::nullopt;
+    return Interval(product, word.unit);
   }
   return std::nullopt;
 }
 
 bool Interval::due(std::int64_t step, std::int64_t windows, std::int64_t batch) const {
   if (count == 0) return false;
-  const auto periods = [&](std::int64_t done) {
+  const auto periods = [&](std::int64_t done) -> std::int64_t {
     switch (unit) {
       case IntervalUnit::steps:
-        break;
+        return done / count;
       case IntervalUnit::epochs:
         return done * batch / windows / count;
+      case IntervalUnit::seconds:
+        return 0;
     }
-    return done / count;
+    return 0;
   };
   return periods(step) > periods(step - 1);
+}
+
+bool Interval::due(double before, double now) const {
+  if (count == 0 || unit != IntervalUnit::seconds) return false;
+  const auto period = static_cast<double>(count);
+  return std::floor(now / period) > std::floor(before / period);
 }
 
 }  // namespace chargpt

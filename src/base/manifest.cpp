@@ -120,6 +120,7 @@ Json Manifest::to_json() const {
           {"data", {{"bytes", data.bytes}, {"hash", data.hash}}},
           {"build", build},
           {"best", best_object(*this)},
+          {"evaluations_since_best", evaluations_since_best},
           {"smoothed_loss", finite(smoothed_loss, "smoothed loss")},
           {"acts_pending", acts_pending}};
 }
@@ -138,6 +139,8 @@ Manifest Manifest::from_json(const Json& json, const std::string& source) {
     manifest.best_step = members.members("best").count("step");
     manifest.best_loss = members.members("best").real("loss");
   }
+  if (json.contains("evaluations_since_best"))
+    manifest.evaluations_since_best = members.count("evaluations_since_best");
   manifest.smoothed_loss = members.real("smoothed_loss");
   manifest.acts_pending = members.boolean("acts_pending");
   return manifest;

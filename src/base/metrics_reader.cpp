@@ -62,7 +62,7 @@ StepMetrics step_metrics(const Json& record) {
 }
 
 void take_record(const Json& record, RunMetrics& metrics) {
-  const std::string& event = record["event"].get_ref<const std::string&>();
+  const auto& event = record["event"].get_ref<const std::string&>();
   const std::int64_t step = step_of(record);
   if (step < 0) return;
   if (event == "step") {

@@ -33,6 +33,22 @@ std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
   throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
 }
 
+/// The file of a checkpoint that holds the weights that are meant.
+std::string weights_file(const std::string& checkpoint, WeightsChoice weights) {
+  std::string average = checkpoint + "/" + kAverageFileName, raw = checkpoint + "/" + kModelFileName;
+  switch (weights) {
+    case WeightsChoice::automatic:
+      return std::filesystem::exists(average) ? average : raw;
+    case WeightsChoice::ema:
+      if (std::filesystem::exists(average) || !std::filesystem::exists(raw)) return average;
+      throw Error(ExitCode::no_input,
+                  fmt::format("{} holds no average of the weights (train.ema was 0); use --weights raw", checkpoint));
+    case WeightsChoice::raw:
+      return raw;
+  }
+  return raw;
+}
+
 /// Where a sound checkpoint is to be found instead of one that can't be used, as words that end a message.
 std::string advice(const RunPaths& paths, std::int64_t damaged) {
   auto steps = list_checkpoints(paths.checkpoints());
@@ -48,8 +64,8 @@ std::string advice(const RunPaths& paths, std::int64_t damaged) {
   return "; no other checkpoint of this run is sound";
 }
 
-ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step) {
-  return {paths.checkpoint(step) + "/" + kModelFileName, paths.root, step};
+ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step, WeightsChoice weights) {
+  return {weights_file(paths.checkpoint(step), weights), paths.root, step};
 }
 
 std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
@@ -72,21 +88,33 @@ std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
 
 }  // namespace
 
+std::string_view name(WeightsChoice value) {
+  switch (value) {
+    case WeightsChoice::automatic:
+      return "auto";
+    case WeightsChoice::ema:
+      return "ema";
+    case WeightsChoice::raw:
+      return "raw";
+  }
+  return {};
+}
+
 ChosenModel choose_model(const ModelChoice& choice) {
   if (!choice.file.empty()) return {choice.file, "", std::nullopt};
   const std::string& folder = choice.folder;
   if (fs::exists(folder + "/manifest.json")) {
     const Manifest manifest = verify_checkpoint(folder);
-    return {folder + "/" + kModelFileName, fs::path(folder).parent_path().parent_path().string(), manifest.step};
+    return {weights_file(folder, choice.weights), fs::path(folder).parent_path().parent_path().string(), manifest.step};
   }
   const RunPaths paths(folder);
-  return checkpoint_model(paths, choose_step(paths, choice.checkpoint));
+  return checkpoint_model(paths, choose_step(paths, choice.checkpoint), choice.weights);
 }
 
-std::vector<ChosenModel> every_checkpoint(const std::string& run_folder) {
+std::vector<ChosenModel> every_checkpoint(const std::string& run_folder, WeightsChoice weights) {
   const RunPaths paths(run_folder);
   std::vector<ChosenModel> models;
-  for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step));
+  for (const std::int64_t step : checkpoint_steps(paths)) models.push_back(checkpoint_model(paths, step, weights));
   return models;
 }
 
@@ -95,7 +123,7 @@ ModelFile read_model(const ChosenModel& chosen) {
   if (!chosen.step) return ModelFile(chosen.file);
   const std::string folder = fs::path(chosen.file).parent_path().string();
   try {
-    verify_checkpoint_file(folder, kModelFileName);
+    verify_checkpoint_file(folder, fs::path(chosen.file).filename().string());
     return ModelFile(chosen.file);
   } catch (const Error& error) {
     if (error.code() != ExitCode::unusable_model) throw;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "chargpt/base/config_loader.hpp"
@@ -40,9 +41,21 @@ void require_known_format(const SafetensorsFile& file) {
   }
 }
 
+constexpr std::size_t kMaxSymbols = 0x110000;  // Unicode has no more code points
+
 Json metadata_json(const SafetensorsFile& file, const std::string& key) {
-  return parse_json(metadata(file, key),
-                    {.source = fmt::format("{}: metadata \"{}\"", file.path(), key), .code = ExitCode::unusable_model});
+  return parse_json(metadata(file, key), {.source = fmt::format("{}: metadata \"{}\"", file.path(), key),
+                                          .code = ExitCode::unusable_model,
+                                          .max_values = kMaxSymbols});
+}
+
+Normalization read_normalization(const SafetensorsFile& file) {
+  const auto found = file.metadata().find("normalization");
+  if (found == file.metadata().end()) return Normalization::none;
+  for (const Normalization form : {Normalization::none, Normalization::nfc, Normalization::nfkc}) {
+    if (found->second == name(form)) return form;
+  }
+  refuse(file.path(), fmt::format("its normalization is {}, wanted none, nfc or nfkc", shown(found->second)));
 }
 
 ModelConfig read_config(const SafetensorsFile& file) {
@@ -135,8 +148,14 @@ ModelFile::ModelFile(const std::string& path)
   find_parameters(file_, layout_, "", {});
 }
 
+bool has_vocabulary(const SafetensorsFile& file) {
+  const auto format = file.metadata().find("format");
+  return file.metadata().contains("vocabulary") || (format != file.metadata().end() && format->second == kFormat);
+}
+
 Tokenizer read_vocabulary(const SafetensorsFile& file) {
-  return Tokenizer::from_json(metadata_json(file, "vocabulary"), file.path());
+  if (!file.metadata().contains("vocabulary")) return Tokenizer::bytes();
+  return Tokenizer::from_json(metadata_json(file, "vocabulary"), file.path(), read_normalization(file));
 }
 
 void ModelFile::copy_values(std::span<float> values) const { copy_parameters(file_, layout_, "", values); }
@@ -145,11 +164,13 @@ WrittenFile write_model_file(const std::string& path, const ModelConfig& config,
                              std::span<const float> values) {
   Config whole;
   whole.model = config;
-  return write_safetensors(path, parameter_views(ParameterLayout(config, tokenizer.size()), values),
-                           {{"format", kFormat},
-                            {"version", kVersion},
-                            {"config", to_json_line(to_json(whole).at("model"))},
-                            {"vocabulary", to_json_line(tokenizer.to_json())}});
+  std::map<std::string, std::string> metadata = {
+      {"format", kFormat}, {"version", kVersion}, {"config", to_json_line(to_json(whole).at("model"))}};
+  if (!tokenizer.is_bytes()) metadata["vocabulary"] = to_json_line(tokenizer.to_json());
+  if (tokenizer.normalization() != Normalization::none) {
+    metadata["normalization"] = name(tokenizer.normalization());
+  }
+  return write_safetensors(path, parameter_views(ParameterLayout(config, tokenizer.size()), values), metadata);
 }
 
 std::vector<TensorView> parameter_views(const ParameterLayout& layout, std::span<const float> values,

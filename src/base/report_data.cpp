@@ -126,9 +126,11 @@ Json varied_keys(const Json& runs) {
       if (!seen.contains(key)) seen[key] = value;
     }
   }
-  for (const auto& [key, value] : seen.items()) {
-    const auto same = [&](const Json& run) { return run["config"].contains(key) && run["config"][key] == value; };
-    if (!std::all_of(runs.begin(), runs.end(), same)) varied.push_back(key);
+  for (const auto& item : seen.items()) {
+    const auto same = [&](const Json& run) {
+      return run["config"].contains(item.key()) && run["config"][item.key()] == item.value();
+    };
+    if (!std::all_of(runs.begin(), runs.end(), same)) varied.push_back(item.key());
   }
   return varied;
 }

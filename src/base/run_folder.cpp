@@ -126,26 +126,33 @@ void truncate_to(const Descriptor& file, std::size_t size, const std::string& pa
   throw Error(ExitCode::io, fmt::format("cannot cut {} to {} bytes: {}", path, size, reason(errno)));
 }
 
-/// The step of a record, -1 if it has none; nothing if the line is no record.
-std::optional<std::int64_t> step_of_record(std::string_view line) {
+/// What a line of the metrics is to a run that goes on.
+struct RecordKind {
+  std::int64_t step;  ///< -1 if it has none
+  bool end;           ///< tells of the run's end, which was none then
+};
+
+/// Nothing if the line is no record.
+std::optional<RecordKind> kind_of_record(std::string_view line) {
   try {
     const Json record = parse_json(line, {.source = "record"});
     if (!record.is_object()) return std::nullopt;
     const auto step = record.find("step");
-    return step != record.end() && step->is_number_integer() ? step->get<std::int64_t>() : -1;
+    const bool has_step = step != record.end() && step->is_number_integer();
+    return RecordKind{has_step ? step->get<std::int64_t>() : -1, record.value("event", Json()) == "end"};
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-/// Bytes of the records before the first one of a step above `last_step`. A last line that is no record is left out
-/// too.
+/// Bytes of the records before the first one of a step above `last_step` or of a run's end. A last line that is no
+/// record is left out too.
 std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
   std::size_t begin = 0;
   for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
-    const auto step = step_of_record(text.substr(begin, end - begin));
+    const auto record = kind_of_record(text.substr(begin, end - begin));
     const bool is_last = end + 1 == text.size();
-    if (step ? *step > last_step : is_last) return begin;
+    if (record ? record->step > last_step || record->end : is_last) return begin;
     begin = end + 1;
   }
   return begin;

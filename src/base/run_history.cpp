@@ -45,7 +45,7 @@ Json read_config(RunHistory& run) {
     if (config.is_object()) return config;
     run.notes.push_back(path + " holds no config");
   } catch (const Error& error) {
-    run.notes.push_back(error.what());
+    run.notes.emplace_back(error.what());
   }
   return nullptr;
 }

@@ -18,7 +18,7 @@ constexpr std::size_t kMost = 3;
 
 /// What is left of a character without case, marks, width and typographic form; empty for a mark.
 std::string folded(char32_t code_point) {
-  const std::string text = encode_utf8(code_point);
+  std::string text = encode_utf8(code_point);
   constexpr int kOptions =
       UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_STRIPMARK | UTF8PROC_CASEFOLD | UTF8PROC_LUMP;
   utf8proc_uint8_t* result = nullptr;

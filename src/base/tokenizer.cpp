@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "chargpt/base/characters.hpp"
 #include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
@@ -35,25 +36,28 @@ class VocabularyReader {
  public:
   VocabularyReader(const Json& vocabulary, const std::string& source) : vocabulary_(vocabulary), source_(source) {}
 
-  Tokenizer read() const {
+  Tokenizer read(Normalization normalization) const {
     if (!vocabulary_.is_array()) fail(fmt::format("is a JSON {}, not an array of strings", vocabulary_.type_name()));
-    const bool end_mark = !vocabulary_.empty() && vocabulary_[0] == kEndMark;
+    const bool end_mark = holds(0, kEndMark), unknown_mark = holds(end_mark ? 1 : 0, kUnknownMark);
     std::set<char32_t> code_points;
-    for (std::size_t i = end_mark ? 1 : 0; i < vocabulary_.size(); ++i) {
+    for (std::size_t i = (end_mark ? 1U : 0U) + (unknown_mark ? 1U : 0U); i < vocabulary_.size(); ++i) {
       const char32_t code_point = entry(i);
       if (!code_points.empty() && code_point == *code_points.rbegin()) fail_entry(i, "stands twice");
       if (!code_points.empty() && code_point < *code_points.rbegin()) fail_entry(i, "is out of order by code point");
       code_points.insert(code_points.end(), code_point);
     }
     if (code_points.empty()) fail("is empty: it holds no character");
-    return {code_points, end_mark};
+    return {code_points, end_mark, unknown_mark, normalization};
   }
 
  private:
+  bool holds(std::size_t i, std::string_view mark) const { return i < vocabulary_.size() && vocabulary_[i] == mark; }
+
   char32_t entry(std::size_t i) const {
     if (!vocabulary_[i].is_string()) fail_entry(i, "is not a string");
     const auto& text = vocabulary_[i].get_ref<const std::string&>();
     if (text == kEndMark) fail_entry(i, "is the end mark, which may stand at entry 0 only");
+    if (text == kUnknownMark) fail_entry(i, "is the unknown mark, which may stand at the beginning only");
     const std::u32string code_points = decode_utf8(text, fmt::format("{}: vocabulary entry {}", source_, i));
     if (code_points.size() != 1) fail_entry(i, fmt::format("has {} characters, not one", code_points.size()));
     return code_points[0];
@@ -91,8 +95,11 @@ std::string UnknownCharacters::text() const {
       decomposed ? " (combining marks: the text may need NFC normalisation, e.g. `uconv -x any-nfc`)" : "");
 }
 
-Tokenizer::Tokenizer(const std::set<char32_t>& code_points, bool end_mark) : end_mark_(end_mark) {
+Tokenizer::Tokenizer(const std::set<char32_t>& code_points, bool end_mark, bool unknown_mark,
+                     Normalization normalization)
+    : end_mark_(end_mark), unknown_mark_(unknown_mark), normalization_(normalization) {
   if (end_mark) symbols_.emplace_back(kEndMark);
+  if (unknown_mark) symbols_.emplace_back(kUnknownMark);
   if (!code_points.empty()) ids_.assign(std::size_t{*code_points.rbegin()} + 1, -1);
   for (const char32_t code_point : code_points) {
     ids_[code_point] = static_cast<std::int32_t>(symbols_.size());
@@ -100,17 +107,35 @@ Tokenizer::Tokenizer(const std::set<char32_t>& code_points, bool end_mark) : end
   }
 }
 
-Tokenizer Tokenizer::from_json(const Json& vocabulary, const std::string& source) {
-  return VocabularyReader(vocabulary, source).read();
+Tokenizer Tokenizer::bytes() {
+  Tokenizer tokenizer;
+  tokenizer.bytes_ = true;
+  for (std::int32_t byte = 0; byte < 256; ++byte) {
+    tokenizer.ids_.push_back(byte);
+    tokenizer.symbols_.emplace_back(1, static_cast<char>(byte));
+  }
+  return tokenizer;
+}
+
+Tokenizer Tokenizer::from_json(const Json& vocabulary, const std::string& source, Normalization normalization) {
+  return VocabularyReader(vocabulary, source).read(normalization);
 }
 
 Json Tokenizer::to_json() const { return symbols_; }
 
-std::int32_t Tokenizer::id(char32_t code_point) const { return code_point < ids_.size() ? ids_[code_point] : -1; }
+std::u32string Tokenizer::characters(std::string_view text, const std::string& source) const {
+  if (bytes_) return byte_characters(text);
+  return text_characters(without_byte_order_mark(text), normalization_, source);
+}
+
+std::int32_t Tokenizer::id(char32_t character) const {
+  const std::int32_t known = character < ids_.size() ? ids_[character] : -1;
+  return known < 0 && unknown_mark_ ? unknown_mark_id() : known;
+}
 
 std::vector<std::int32_t> Tokenizer::encode(std::u32string_view text, const std::string& source) const {
   std::vector<std::int32_t> ids(text.size());
-  std::transform(text.begin(), text.end(), ids.begin(), [this](char32_t code_point) { return id(code_point); });
+  std::transform(text.begin(), text.end(), ids.begin(), [this](char32_t character) { return id(character); });
   if (std::find(ids.begin(), ids.end(), -1) != ids.end()) fail_unknown(*this, text, source);
   return ids;
 }
@@ -120,6 +145,10 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
   text.reserve(ids.size());
   for (const std::int32_t id : ids) text += symbol(id);
   return text;
+}
+
+std::string Tokenizer::as_utf8(const std::string& written) const {
+  return bytes_ ? encode_utf8(byte_characters(written)) : written;
 }
 
 }  // namespace chargpt

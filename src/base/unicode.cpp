@@ -10,14 +10,13 @@
 namespace chargpt {
 namespace {
 
-/// Two letters, e.g. "Lu": the Unicode standard, table 4-4.
-std::string_view category(char32_t code_point) {
-  return utf8proc_category_string(static_cast<utf8proc_int32_t>(code_point));
-}
-
 bool is_blank_control(char32_t code_point) { return code_point >= U'\t' && code_point <= U'\r'; }
 
 }  // namespace
+
+std::string_view category(char32_t code_point) {
+  return utf8proc_category_string(static_cast<utf8proc_int32_t>(code_point));
+}
 
 std::string_view name(CharClass value) {
   switch (value) {

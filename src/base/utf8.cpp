@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 
+#include "chargpt/base/encoding.hpp"
 #include "chargpt/base/error.hpp"
 
 namespace chargpt {
@@ -38,28 +39,36 @@ bool is_shown(char32_t code_point) {
   });
 }
 
-std::string advice(std::string_view text) {
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    return "it begins as UTF-16 does; convert it, e.g. `iconv -f UTF-16 -t UTF-8`";
-  }
-  return "convert it, e.g. `iconv -f WINDOWS-1252 -t UTF-8` if it comes from Windows";
-}
-
 [[noreturn]] void fail(std::string_view text, std::size_t offset, const std::string& source) {
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
-  throw Error(ExitCode::bad_data, fmt::format("{}: not valid UTF-8 at byte offset {} (line {}): 0x{:02X}; {}", source,
-                                              offset, line, static_cast<unsigned char>(text[offset]), advice(text)));
+  const std::string encoding = likely_encoding(text);
+  const std::string advice = encoding.empty()
+                                 ? "convert it with `iconv`"
+                                 : fmt::format("it may be {0}: convert it, e.g. `iconv -f {0} -t UTF-8`", encoding);
+  throw Error(ExitCode::bad_data, fmt::format("{}: {}; {}", source, describe_invalid_utf8(text, offset), advice));
 }
 
 }  // namespace
 
 std::u32string decode_utf8(std::string_view text, const std::string& source) {
-  const auto* invalid = utf8::find_invalid(text.begin(), text.end());
-  if (invalid != text.end()) fail(text, static_cast<std::size_t>(invalid - text.begin()), source);
+  const std::size_t invalid = find_invalid_utf8(text);
+  if (invalid != text.size()) fail(text, invalid, source);
   std::u32string code_points(text.size(), U'\0');  // as many as there are at most
   const auto end = utf8::unchecked::utf8to32(text.begin(), text.end(), code_points.begin());
   code_points.erase(end, code_points.end());
   return code_points;
+}
+
+std::size_t find_invalid_utf8(std::string_view text) {
+  return static_cast<std::size_t>(utf8::find_invalid(text.begin(), text.end()) - text.begin());
+}
+
+std::string describe_invalid_utf8(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::string_view in_line = before.substr(before.rfind('\n') + 1);
+  const auto column = 1 + utf8::distance(in_line.begin(), in_line.end());
+  return fmt::format("not valid UTF-8 at byte offset {} (line {}, column {}): 0x{:02X}", offset, line, column,
+                     static_cast<unsigned char>(text[offset]));
 }
 
 std::string encode_utf8(char32_t code_point) { return encode_utf8(std::u32string_view(&code_point, 1)); }

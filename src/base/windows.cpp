@@ -93,9 +93,11 @@ std::int64_t WindowSchedule::window(std::int64_t step, std::int64_t index) const
   return static_cast<std::int64_t>(epoch(position % count));
 }
 
-std::int64_t total_steps(const TrainConfig& train, std::int64_t windows) {
+std::int64_t total_steps(const TrainConfig& train, std::int64_t windows, std::int64_t context) {
   if (train.steps != 0) return train.steps;
-  return (train.epochs * windows + train.batch - 1) / train.batch;
+  const auto rounded_up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  if (train.epochs != 0) return rounded_up(train.epochs * windows, train.batch);
+  return rounded_up(train.characters, train.batch * context);
 }
 
 std::int64_t sliding_stride(const EvalConfig& eval, std::int64_t context) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <numeric>
 
 #include "chargpt/base/json.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/random.hpp"
 #include "chargpt/commands/commands.hpp"
@@ -108,12 +110,6 @@ double fma_peak(int threads, double seconds) {
   return std::accumulate(operations.begin(), operations.end(), 0.0) / times.front();
 }
 
-double peak_rss_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;  // Linux counts kilobytes
-}
-
 void measure_training(Trainer& trainer, torch::Device device, double seconds, const std::function<bool()>& stopped,
                       Json& result) {
   const Config& config = trainer.config();
@@ -122,7 +118,7 @@ void measure_training(Trainer& trainer, torch::Device device, double seconds, co
   const double speed = step_flops(config, vocabulary) / step_seconds;
   result["training_chars_per_second"] = static_cast<double>(config.train.batch * config.model.context) / step_seconds;
   result["step_seconds"] = step_seconds;
-  result["peak_rss_mib"] = peak_rss_mib();
+  result["peak_rss_mib"] = static_cast<double>(peak_resident_memory()) / (1 << 20);
   result["training_gflops"] = speed / 1e9;
   const double products = product_speed(config, vocabulary, device, seconds);
   result["matrix_product_gflops"] = products / 1e9;

@@ -16,9 +16,8 @@ constexpr std::int64_t kEndMarkClass = static_cast<std::int64_t>(CharClass::othe
 std::vector<std::int64_t> classes(const Tokenizer& tokenizer) {
   std::vector<std::int64_t> by_id;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
-    const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
-    const char32_t code_point = decode_utf8(tokenizer.symbol(id), "vocabulary")[0];
-    by_id.push_back(end_mark ? kEndMarkClass : static_cast<std::int64_t>(char_class(code_point)));
+    const char32_t code_point = decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), "vocabulary")[0];
+    by_id.push_back(tokenizer.is_mark(id) ? kEndMarkClass : static_cast<std::int64_t>(char_class(code_point)));
   }
   return by_id;
 }
@@ -44,7 +43,7 @@ PerCharFile::PerCharFile(const std::string& path, const ScoredText& text, const 
 
 void PerCharFile::add(const CharScore& score) {
   const std::int32_t id = text_.split.ids[static_cast<std::size_t>(score.index)];
-  put(text_.place(score.index), tokenizer_.symbol(id), score.nats, score.rank, score.entropy);
+  put(text_.place(score.index), tokenizer_.as_utf8(tokenizer_.symbol(id)), score.nats, score.rank, score.entropy);
 }
 
 void PerCharFile::add(const UnknownCharacter& character, double nats) {

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>

@@ -210,7 +210,7 @@ int eval_command(const Request& request) {
   const bool all = request.model.checkpoint == "all";
   Json results = Json::array();
   if (all) {
-    for (const ChosenModel& chosen : every_checkpoint(request.model.folder)) {
+    for (const ChosenModel& chosen : every_checkpoint(request.model.folder, request.model.weights)) {
       results.push_back(result(request, {chosen, ModelFile(chosen.file)}));
       if (request.stop_signal->load() != 0) break;
     }

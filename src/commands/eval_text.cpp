@@ -23,8 +23,7 @@ Documents decode(const Split& split, const Tokenizer& tokenizer, const std::stri
     std::u32string& text = documents.texts.emplace_back();
     for (std::int64_t i = split.starts[d]; i < split.starts[d + 1]; ++i) {
       const std::int32_t id = split.ids[static_cast<std::size_t>(i)];
-      const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
-      if (!end_mark) text += decode_utf8(tokenizer.symbol(id), source);
+      if (!tokenizer.is_mark(id)) text += decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), source);
     }
   }
   return documents;
@@ -77,10 +76,11 @@ Corpus run_corpus(const Request& request, const ChosenModel& chosen, const Token
 
 ScoredText text_to_score(const Request& request, const ChosenModel& run, const Tokenizer& of_run,
                          const Tokenizer& tokenizer) {
-  const DataConfig& data = request.config.data;
-  ScoredText text = request.data_path.empty()
-                        ? run_part(request, run, of_run, tokenizer)
-                        : encode_for_scoring(read_documents(request.data_path, data.format, data.field), tokenizer);
+  DataConfig data = request.config.data;  // whatever it says, the text is read as the model's was
+  data.normalize = tokenizer.normalization();
+  if (tokenizer.is_bytes()) data = {.format = DataFormat::bytes};
+  ScoredText text = request.data_path.empty() ? run_part(request, run, of_run, tokenizer)
+                                              : encode_for_scoring(read_documents(request.data_path, data), tokenizer);
   tell_unknown(text, request.config.eval);
   return text;
 }

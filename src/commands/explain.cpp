@@ -26,8 +26,8 @@ constexpr std::int64_t kAttentionShown = 16;  // positions in the tables of atte
 constexpr std::size_t kNextShown = 10;        // likeliest next characters
 
 std::string label_of(const Tokenizer& tokenizer, std::int32_t id) {
-  if (tokenizer.has_end_mark() && id == Tokenizer::end_mark_id()) return tokenizer.symbol(id);
-  return encode_utf8(visible(decode_utf8(tokenizer.symbol(id), "vocabulary")[0]));
+  if (tokenizer.is_mark(id)) return tokenizer.symbol(id);
+  return encode_utf8(visible(decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), "vocabulary")[0]));
 }
 
 /// What is explained: a text, a model, a block in it, and what went on there.
@@ -172,9 +172,10 @@ Json document(const Subject& subject) {
   Json shapes = Json::array();
   for (const NamedShape& row : e.shapes) shapes.push_back({{"name", row.name}, {"shape", row.shape}});
   Json characters = Json::array(), next = Json::array();
-  for (const std::int32_t id : subject.ids) characters.push_back(subject.tokenizer.symbol(id));
+  for (const std::int32_t id : subject.ids)
+    characters.push_back(subject.tokenizer.as_utf8(subject.tokenizer.symbol(id)));
   for (const auto& [id, probability] : next_characters(subject)) {
-    next.push_back({{"char", subject.tokenizer.symbol(id)}, {"probability", probability}});
+    next.push_back({{"char", subject.tokenizer.as_utf8(subject.tokenizer.symbol(id))}, {"probability", probability}});
   }
   return {{"v", 1},
           {"model", subject.model_file},

@@ -9,9 +9,11 @@
 #include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
+#include "chargpt/commands/dry_run.hpp"
 #include "chargpt/commands/progress.hpp"
 #include "chargpt/commands/stop_rule.hpp"
 #include "chargpt/engine/device.hpp"
+#include "chargpt/engine/memory_estimate.hpp"
 #include "chargpt/engine/model_file.hpp"
 #include "chargpt/engine/training_run.hpp"
 
@@ -41,7 +43,7 @@ InitialWeights take_initial_weights(const std::string& file, Trainer& trainer) {
   const torch::Tensor values = weights.cpu();
   const InitialWeights initial =
       load_initial_weights(file, trainer.config().model, trainer.corpus().tokenizer, numbers(values));
-  if (!values.is_same(weights)) weights.copy_(values);
+  trainer.set_weights(values);
   return initial;
 }
 
@@ -124,13 +126,42 @@ RunEvents make_events(const Config& config, StopRule& stop_rule, Progress& progr
   return events;
 }
 
+/// What ended or interrupted a run; null: it has done all its steps.
+Json stopped_by(const RunResult& result, int stop_signal) {
+  switch (result.end) {
+    case RunEnd::all_steps:
+      return nullptr;
+    case RunEnd::target_loss:
+    case RunEnd::patience:
+      return name(result.end);
+    case RunEnd::interrupted:
+      return stop_signal == 0 ? "max_seconds" : "signal";
+  }
+  return nullptr;
+}
+
+/// What the last line but one says of the run's end.
+std::string describe_end(const RunResult& result, const TrainConfig& train) {
+  switch (result.end) {
+    case RunEnd::all_steps:
+      return "finished";
+    case RunEnd::target_loss:
+      return fmt::format("finished (the validation loss reached train.target_loss {})", train.target_loss);
+    case RunEnd::patience:
+      return fmt::format("finished ({} evaluations without a new best: train.patience)", train.patience);
+    case RunEnd::interrupted:
+      return "stopped and saved";
+  }
+  return {};
+}
+
 Json result_json(const RunResult& result, const RunPaths& paths, const Progress& progress, int stop_signal) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   Json json = {{"v", 1}};
   json["run"] = paths.root;
   json["step"] = result.step;
-  json["finished"] = result.finished;
-  json["stopped"] = result.finished ? Json(nullptr) : Json(stop_signal == 0 ? "max_seconds" : "signal");
+  json["finished"] = result.finished();
+  json["stopped"] = stopped_by(result, stop_signal);
   json["last_loss"] = or_null(result.last_loss);
   json["best_loss"] = or_null(result.progress.best_loss);
   json["best_step"] = or_null(result.progress.best_step);
@@ -138,15 +169,15 @@ Json result_json(const RunResult& result, const RunPaths& paths, const Progress&
   return json;
 }
 
-void report(const RunResult& result, const RunPaths& paths, const Progress& progress) {
-  spdlog::info("{} at step {}, {} chars/s; written to {}", result.finished ? "finished" : "stopped and saved",
-               result.step, format_count(progress.chars_per_second()), paths.root);
-  if (result.finished && result.last_loss)
+void report(const RunResult& result, const RunPaths& paths, const Progress& progress, const TrainConfig& train) {
+  spdlog::info("{} at step {}, {} chars/s; written to {}", describe_end(result, train), result.step,
+               format_count(progress.chars_per_second()), paths.root);
+  if (result.finished() && result.last_loss)
     spdlog::info("last: validation loss {:.6f} at step {}", *result.last_loss, result.step);
   if (result.progress.best_loss) {
     spdlog::info("best: validation loss {:.6f} at step {}", *result.progress.best_loss, *result.progress.best_step);
   }
-  if (!result.finished) spdlog::info("to continue: chargpt train --resume {}", paths.root);
+  if (!result.finished()) spdlog::info("to continue: chargpt train --resume {}", paths.root);
 }
 
 /// Other data that a run may go on with is read with the run's vocabulary.
@@ -156,18 +187,31 @@ Corpus load_data(const Request& request, const RunPaths& paths) {
   return load_corpus(request.config, open_model({paths.root, "", "last"}).file.tokenizer());
 }
 
+/// The config with what only this machine and data decide settled.
+Config settled(const Request& request, const Corpus& corpus, const ChosenDevice& device) {
+  Config config = request.config;
+  if (config.train.micro_batch) return config;
+  const std::int64_t available = free_memory(device.device);
+  config.train.micro_batch = choose_micro_batch(config, corpus.tokenizer.size(), device.device, available);
+  spdlog::info("train.micro_batch auto: {} windows a pass, for {} MiB of free memory", config.train.windows_per_pass(),
+               available >> 20);
+  return config;
+}
+
 }  // namespace
 
 int train_command(const Request& request) {
   keep_freed_memory();
-  const Config& config = request.config;
   const RunPaths paths(request.run_folder);
-  const int threads = set_threads(config.run.threads);
-  const ChosenDevice device = choose_device(config.run.device);
+  const int threads = set_threads(request.config.run.threads);
+  const ChosenDevice device = choose_device(request.config.run.device);
+  set_tf32(request.config.run.tf32, device);
   const Corpus corpus = load_data(request, paths);
+  const Config config = settled(request, corpus, device);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
+  if (request.dry_run) return dry_run(request, trainer);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
   const RunProgress before = start(request, paths, trainer, initial);
@@ -177,13 +221,12 @@ int train_command(const Request& request) {
   Progress progress({trainer.total_steps(), config.train.batch * config.model.context, config.train.log_every,
                      request.color && request.verbosity >= 0, request.verbosity < 0});
   StopRule stop_rule(*request.stop_signal, request.deadline);
-  const RunResult result =
-      run_training(trainer, paths, before, make_events(request.config, stop_rule, progress, paths));
+  const RunResult result = run_training(trainer, paths, before, make_events(config, stop_rule, progress, paths));
   const int stop_signal = request.stop_signal->load();
   progress.clear();
-  report(result, paths, progress);
+  report(result, paths, progress, config.train);
   if (request.json) write_output(to_json_line(result_json(result, paths, progress, stop_signal)) + "\n");
-  return result.finished || stop_signal == 0 ? 0 : 128 + stop_signal;
+  return result.finished() || stop_signal == 0 ? 0 : 128 + stop_signal;
 }
 
 }  // namespace chargpt

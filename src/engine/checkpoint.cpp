@@ -2,7 +2,9 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+#include <torch/version.h>
 
 #include <algorithm>
 
@@ -27,13 +29,26 @@ Json describe_build(const Config& config) {
   return build;
 }
 
-WrittenFile save_moments(const std::string& path, Trainer& trainer) {
+void save_state(CheckpointWriter& writer, Trainer& trainer, Manifest& manifest) {
+  const auto names = optimizer_state(trainer.config().optimizer);
+  if (names.empty()) return;
   const ParameterLayout& layout = trainer.model()->flat().layout();
-  const torch::Tensor first = trainer.optimizer().first_moment().cpu();
-  const torch::Tensor second = trainer.optimizer().second_moment().cpu();
-  auto views = parameter_views(layout, numbers(first), kFirstMoment);
-  for (auto& view : parameter_views(layout, numbers(second), kSecondMoment)) views.push_back(std::move(view));
-  return write_safetensors(path, views, {{"format", "chargpt-optimizer"}, {"version", "1"}});
+  std::vector<torch::Tensor> buffers;
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    buffers.push_back(trainer.optimizer().state()[i].cpu());
+    for (auto& view : parameter_views(layout, numbers(buffers.back()), names[i] + "."))
+      views.push_back(std::move(view));
+  }
+  manifest.files[kOptimizerFileName] =
+      write_safetensors(writer.path(kOptimizerFileName), views, {{"format", "chargpt-optimizer"}, {"version", "1"}});
+}
+
+void save_average(CheckpointWriter& writer, Trainer& trainer, Manifest& manifest) {
+  if (!trainer.average()) return;
+  const torch::Tensor values = trainer.average()->values().cpu();
+  manifest.files[kAverageFileName] = write_model_file(writer.path(kAverageFileName), trainer.model()->config(),
+                                                      trainer.corpus().tokenizer, numbers(values));
 }
 
 /// The newest checkpoint whose files are what its manifest says.
@@ -78,10 +93,23 @@ void require_same_model(const ModelFile& file, Trainer& trainer) {
   throw Error(ExitCode::usage, fmt::format("{}: its model has {}; the config wants {}", file.path(), stored, wanted));
 }
 
+/// Another optimizer has no use for the state of the checkpoint's.
+void require_same_optimizer(const Manifest& manifest, const Trainer& trainer, const std::string& folder) {
+  const OptimizerConfig stored = config_from_json(manifest.config, folder).optimizer;
+  const OptimizerConfig& wanted = trainer.config().optimizer;
+  if (optimizer_state(stored) == optimizer_state(wanted)) return;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: its optimizer is {} (optimizer.momentum {}); the config wants {} (optimizer.momentum {})",
+                  folder, name(stored.name), stored.momentum, name(wanted.name), wanted.momentum));
+}
+
 /// What is saved can be loaded: a loader refuses numbers that are not finite.
 void require_finite(Trainer& trainer) {
-  for (const torch::Tensor& numbers :
-       {trainer.model()->flat().values(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment()}) {
+  std::vector<torch::Tensor> all = trainer.optimizer().state();
+  all.push_back(trainer.model()->flat().values());
+  if (trainer.average()) all.push_back(trainer.average()->values());
+  for (const torch::Tensor& numbers : all) {
     if (at::isfinite(numbers).all().item<bool>()) continue;
     throw Error(ExitCode::diverged,
                 fmt::format("diverged by step {}: a weight or a moment of the optimizer is not finite, so that nothing "
@@ -99,6 +127,16 @@ void fill(const torch::Tensor& target, Copy copy) {
   target.copy_(staged);
 }
 
+void restore_state(const std::string& path, Trainer& trainer) {
+  const auto names = optimizer_state(trainer.config().optimizer);
+  if (names.empty()) return;
+  const SafetensorsFile file(path);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    fill(trainer.optimizer().state()[i],
+         [&](auto values) { copy_parameters(file, trainer.model()->flat().layout(), names[i] + ".", values); });
+  }
+}
+
 }  // namespace
 
 void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress& progress) {
@@ -107,12 +145,14 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
   Manifest manifest;
   manifest.step = trainer.steps_done();
   manifest.files[kModelFileName] = save_model(writer.path(kModelFileName), trainer.model(), trainer.corpus().tokenizer);
-  manifest.files[kOptimizerFileName] = save_moments(writer.path(kOptimizerFileName), trainer);
+  save_average(writer, trainer, manifest);
+  save_state(writer, trainer, manifest);
   manifest.config = to_json(trainer.config());
   manifest.data = trainer.corpus().fingerprint;
   manifest.build = describe_build(trainer.config());
   manifest.best_step = progress.best_step;
   manifest.best_loss = progress.best_loss;
+  manifest.evaluations_since_best = progress.evaluations_since_best;
   manifest.smoothed_loss = progress.smoothed_loss;
   manifest.acts_pending = progress.acts_pending;
   writer.commit(manifest);
@@ -133,13 +173,16 @@ std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& tr
   }
   const std::string folder = paths.checkpoint(manifest->step) + "/";
   const FlatParameters& flat = trainer.model()->flat();
-  const AdamW& optimizer = trainer.optimizer();
   const ModelFile model(folder + kModelFileName);
   require_same_model(model, trainer);
   fill(flat.values(), [&](auto values) { model.copy_values(values); });
-  const SafetensorsFile moments(folder + kOptimizerFileName);
-  fill(optimizer.first_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kFirstMoment, values); });
-  fill(optimizer.second_moment(), [&](auto values) { copy_parameters(moments, flat.layout(), kSecondMoment, values); });
+  if (trainer.average()) {
+    const ModelFile average(folder + kAverageFileName);
+    require_same_model(average, trainer);
+    fill(trainer.average()->values(), [&](auto values) { average.copy_values(values); });
+  }
+  require_same_optimizer(*manifest, trainer, paths.checkpoint(manifest->step));
+  restore_state(folder + kOptimizerFileName, trainer);
   trainer.optimizer().set_steps(manifest->step);
   if (manifest->build != describe_build(trainer.config())) {
     warn(
@@ -147,7 +190,8 @@ std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& tr
                     "{} then, {} now",
                     manifest->build.dump(), describe_build(trainer.config()).dump()));
   }
-  return RunProgress{manifest->best_step, manifest->best_loss, manifest->smoothed_loss, manifest->acts_pending};
+  return RunProgress{manifest->best_step, manifest->best_loss, manifest->evaluations_since_best,
+                     manifest->smoothed_loss, manifest->acts_pending};
 }
 
 }  // namespace chargpt

@@ -1,5 +1,6 @@
 #include "chargpt/engine/device.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -81,6 +82,17 @@ ChosenDevice choose_device(const std::string& name) {
 int set_threads(std::int64_t threads) {
   at::set_num_threads(threads > 0 ? static_cast<int>(threads) : usable_threads());
   return at::get_num_threads();
+}
+
+void set_tf32(bool tf32, const ChosenDevice& device) {
+  if (!tf32) return;
+  if (device.device.is_cpu()) {
+    throw Error(ExitCode::usage,
+                fmt::format("run.tf32 is true, which is for CUDA, but the device is the CPU ({}), which computes in "
+                            "32-bit floats; set run.tf32 to false",
+                            device.reason.empty() ? "run.device is cpu" : device.reason));
+  }
+  at::globalContext().setFloat32MatmulPrecision("high");
 }
 
 void keep_freed_memory() {

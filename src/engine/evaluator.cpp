@@ -1,6 +1,6 @@
 #include "chargpt/engine/evaluator.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,12 +45,11 @@ PassScores score_pass(Passes& passes, const TokenBatch& batch, bool detailed) {
   return scores;
 }
 
-/// Bytes of each id's character in UTF-8.
+/// Bytes that each id writes; a mark counts as one.
 std::vector<std::int64_t> symbol_bytes(const Tokenizer& tokenizer) {
   std::vector<std::int64_t> bytes;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
-    const bool end_mark = tokenizer.has_end_mark() && id == Tokenizer::end_mark_id();
-    bytes.push_back(end_mark ? 1 : static_cast<std::int64_t>(tokenizer.symbol(id).size()));
+    bytes.push_back(tokenizer.is_mark(id) ? 1 : static_cast<std::int64_t>(tokenizer.symbol(id).size()));
   }
   return bytes;
 }

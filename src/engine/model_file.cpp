@@ -1,6 +1,7 @@
 #include "chargpt/engine/model_file.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 namespace chargpt {
 

@@ -1,6 +1,7 @@
 #include "chargpt/engine/model_logits.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,8 @@
 #include "chargpt/engine/numerics.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <limits>
 

@@ -2,7 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "chargpt/base/error.hpp"
 
@@ -55,18 +56,20 @@ void Passes::read_weights(bool training) {
 }
 
 torch::Tensor Passes::module_losses(const TokenBatch& batch, const DropoutState& dropout,
-                                    at::Reduction::Reduction reduction) {
+                                    at::Reduction::Reduction reduction, double label_smoothing) {
   const torch::Device device = model_->device();
   const torch::Tensor logits = model_->forward(to_tensor(batch.inputs, batch, device), dropout);  // (B, T, V)
-  return at::cross_entropy_loss(logits.flatten(0, 1), to_tensor(batch.targets, batch, device).flatten(), {}, reduction);
+  return at::cross_entropy_loss(logits.flatten(0, 1), to_tensor(batch.targets, batch, device).flatten(), {}, reduction,
+                                /*ignore_index=*/-100, label_smoothing);
 }
 
-double Passes::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share) {
+double Passes::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
+                                    double label_smoothing) {
   if (network_) {
     auto* gradients = model_->flat().gradients().mutable_data_ptr<float>();
-    return share * network_->accumulate_gradients(batch, dropout, share, gradients);
+    return share * network_->accumulate_gradients(batch, dropout, share, gradients, label_smoothing);
   }
-  const torch::Tensor loss = module_losses(batch, dropout, at::Reduction::Mean) * share;
+  const torch::Tensor loss = module_losses(batch, dropout, at::Reduction::Mean, label_smoothing) * share;
   loss.backward();
   return loss.item<double>();
 }

@@ -1,7 +1,8 @@
 #include "chargpt/engine/trainer.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,7 +28,16 @@ Trainer::Trainer(const Config& config, const Corpus& corpus, torch::Device devic
       optimizer_(model()->flat(), config.optimizer, passes_.pool()),
       index_(corpus.train, config.model.context, config.data.stride),
       schedule_(index_.size(), config.data.windows, config.train.batch, static_cast<std::uint64_t>(config.run.seed)),
-      total_steps_(chargpt::total_steps(config.train, index_.size())) {}
+      total_steps_(chargpt::total_steps(config.train, index_.size(), config.model.context)) {
+  check_schedule(config.schedule, total_steps_);
+  if (config.train.ema > 0.0) average_.emplace(model()->flat(), config.train.ema, passes_.pool());
+}
+
+void Trainer::set_weights(const torch::Tensor& values) {
+  const torch::NoGradGuard no_grad;
+  model()->flat().values().copy_(values);
+  if (average_) average_->values().copy_(values);
+}
 
 TokenBatch Trainer::batch_of(std::span<const std::int64_t> windows) const {
   TokenBatch batch;
@@ -45,7 +55,7 @@ double Trainer::accumulate(std::span<const std::int64_t> windows, std::int64_t f
   const DropoutState dropout{config_.model.dropout, static_cast<std::uint64_t>(config_.run.seed), steps_done(),
                              first_window};
   const double share = static_cast<double>(windows.size()) / static_cast<double>(config_.train.batch);
-  return passes_.accumulate_gradients(batch_of(windows), dropout, share);
+  return passes_.accumulate_gradients(batch_of(windows), dropout, share, config_.train.label_smoothing);
 }
 
 std::optional<StepReport> Trainer::step(const std::function<bool()>& stopped) {
@@ -61,12 +71,14 @@ std::optional<StepReport> Trainer::step(const std::function<bool()>& stopped) {
     report.loss += accumulate({windows.data() + first, count}, static_cast<std::int64_t>(first));
   }
   report.learning_rate = learning_rate(config_.optimizer, config_.schedule, steps_done(), total_steps_);
-  report.gradient_norm = optimizer_.gradient_norm();
+  report.loss = std::abs(report.loss);  // never negative but for the sign of a NaN, which says nothing
+  report.gradient_norm = std::abs(optimizer_.gradient_norm());
   report.skipped = !std::isfinite(report.loss) || !std::isfinite(report.gradient_norm);
   if (report.skipped) {
     skip(report);
   } else {
     optimizer_.step(report.learning_rate, report.gradient_norm);
+    if (average_) average_->update(steps_done());
   }
   report.step = steps_done();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,6 +1,8 @@
 #include "chargpt/engine/training_run.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "chargpt/engine/model_logits.hpp"
 #include "chargpt/sampling/generate.hpp"
@@ -10,6 +12,10 @@ namespace {
 
 /// Weight of the newest loss in the smoothed one, once there were enough; before that it is the mean.
 constexpr double kSmoothing = 0.02;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Json step_record(const StepReport& report) {
   Json record;
@@ -33,6 +39,14 @@ Json evaluation_record(std::int64_t step, const Evaluation& evaluation, EvalMode
   return record;
 }
 
+Json end_record(std::int64_t step, RunEnd end) {
+  Json record;
+  record["event"] = "end";
+  record["step"] = step;
+  record["stopped"] = end == RunEnd::all_steps ? Json(nullptr) : Json(name(end));
+  return record;
+}
+
 /// One run in progress: the loop below, and what it has to remember.
 class TrainingRun {
  public:
@@ -50,19 +64,27 @@ class TrainingRun {
     // A run that is resumed before its first step may have been evaluated there already: then it has a best step.
     const bool first = config_.eval_first && trainer_.steps_done() == 0 && !result_.progress.best_step;
     if ((result_.progress.acts_pending || first) && !act(trainer_.steps_done())) return stop(true);
-    while (trainer_.steps_done() < trainer_.total_steps()) {
+    while (!end(trainer_.steps_done())) {
       const auto report = trainer_.step(events_.stopped);
       if (!report) return stop(false);
       record(*report);
       if (!act(report->step)) return stop(true);
     }
-    result_.finished = true;
-    return result();
+    return result(*end(trainer_.steps_done()));
   }
 
  private:
+  /// Why the run is over, if it is.
+  std::optional<RunEnd> end(std::int64_t step) const {
+    const RunProgress& progress = result_.progress;
+    if (step >= trainer_.total_steps()) return RunEnd::all_steps;
+    if (config_.target_loss > 0.0 && progress.best_loss && *progress.best_loss <= config_.target_loss)
+      return RunEnd::target_loss;
+    if (config_.patience > 0 && progress.evaluations_since_best >= config_.patience) return RunEnd::patience;
+    return std::nullopt;
+  }
   bool due(const Interval& every, std::int64_t step) const {
-    return step > 0 && every.due(step, trainer_.windows(), config_.batch);
+    return step > 0 && (every.due(step, trainer_.windows(), config_.batch) || every.due(acted_before_, acted_));
   }
   bool evaluates_at(std::int64_t step) const {
     if (trainer_.corpus().val.documents() == 0) return false;
@@ -81,7 +103,7 @@ class TrainingRun {
   /// Evaluates, samples and saves where the step asks for it: all of it, or (stopped on the way: false) nothing, so
   /// that a resumed run can do all of it.
   bool act(std::int64_t step) {
-    const bool last = step == trainer_.total_steps();
+    acted_before_ = std::exchange(acted_, seconds_since(start_));
     std::optional<Evaluation> evaluation;
     std::optional<std::string> sample;
     if (evaluates_at(step)) evaluation = evaluate_now();
@@ -90,11 +112,12 @@ class TrainingRun {
     const bool best = evaluation && note(step, *evaluation);
     if (sample) note(step, *sample);
     result_.progress.acts_pending = false;
-    if (due(config_.save_every, step) || best || last) save(step);
+    if (due(config_.save_every, step) || best || end(step)) save(step);
     return true;
   }
 
-  Evaluation evaluate_now() const {
+  Evaluation evaluate_now() {
+    const EvaluationWeights weights(trainer_);
     const Config& config = trainer_.config();
     const Corpus& corpus = trainer_.corpus();
     const auto windows =
@@ -108,9 +131,11 @@ class TrainingRun {
     RunProgress& progress = result_.progress;
     const double loss = evaluation.nats_per_char();
     const bool best = !progress.best_loss || loss < *progress.best_loss;
+    ++progress.evaluations_since_best;
     if (best) {
       progress.best_step = step;
       progress.best_loss = loss;
+      progress.evaluations_since_best = 0;
     }
     result_.last_loss = loss;
     metrics_.append(evaluation_record(step, evaluation, trainer_.config().eval.mode));
@@ -135,6 +160,7 @@ class TrainingRun {
   }
 
   std::string draw_sample() {
+    const EvaluationWeights weights(trainer_);
     const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
     const SampleConfig& settings = trainer_.config().sample;
     std::string text = settings.prompt;
@@ -143,7 +169,7 @@ class TrainingRun {
                text += tokenizer.symbol(id);
                return !stopped();
              });
-    return text;
+    return tokenizer.as_utf8(text);
   }
 
   void save(std::int64_t step) {
@@ -154,11 +180,13 @@ class TrainingRun {
   RunResult stop(bool acts_pending) {
     result_.progress.acts_pending = acts_pending;
     save(trainer_.steps_done());
-    return result();
+    return result(RunEnd::interrupted);
   }
 
-  RunResult result() {
+  RunResult result(RunEnd why) {
     result_.step = trainer_.steps_done();
+    result_.end = why;
+    metrics_.append(end_record(result_.step, why));
     return result_;
   }
 
@@ -168,9 +196,26 @@ class TrainingRun {
   const RunEvents& events_;
   MetricsLog metrics_;
   RunResult result_;
+  const Clock::time_point start_ = Clock::now();
+  double acted_before_ = 0.0;  // seconds from the start to the act() before the last one
+  double acted_ = 0.0;         // and to the last one
 };
 
 }  // namespace
+
+std::string_view name(RunEnd value) {
+  switch (value) {
+    case RunEnd::all_steps:
+      return "all_steps";
+    case RunEnd::target_loss:
+      return "target_loss";
+    case RunEnd::patience:
+      return "patience";
+    case RunEnd::interrupted:
+      return "interrupted";
+  }
+  return {};
+}
 
 RunResult run_training(Trainer& trainer, const RunPaths& paths, const RunProgress& progress, const RunEvents& events) {
   return TrainingRun(trainer, paths, progress, events).run();

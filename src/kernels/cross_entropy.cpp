@@ -52,18 +52,35 @@ void losses_only(const float* logits, std::size_t rows, std::size_t symbols, con
   }
 }
 
+float total(const float* values, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  auto sums = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) sums = hn::Add(sums, hn::LoadU(d, values + i));
+  float result = hn::GetLane(hn::SumOfLanes(d, sums));
+  for (; i < count; ++i) result += values[i];
+  return result;
+}
+
 void losses_and_gradient(float* logits, std::size_t rows, std::size_t symbols, const std::int32_t* targets,
-                         float weight, float* losses) {
+                         float smoothing, float weight, float* losses) {
+  const float spread = smoothing / static_cast<float>(symbols);
   for (std::size_t r = 0; r < rows; ++r, logits += symbols) {
     const float shift = largest(logits, symbols);
-    const float target = logits[targets[r]] - shift;
+    float target = logits[targets[r]] - shift;
+    // The loss is linear in the target's distribution: the mean of the logits takes its share of the target's place.
+    if (smoothing > 0.0F) {
+      const float mean = total(logits, symbols) / static_cast<float>(symbols) - shift;
+      target += smoothing * (mean - target);
+    }
     const float sum =
         exponential_sum(logits, symbols, shift, [&](auto d, std::size_t i, auto e) { hn::StoreU(e, d, logits + i); });
     losses[r] = std::log(sum) - target;
     for_vectors(symbols, [&](auto d, std::size_t i) {
-      hn::StoreU(hn::Mul(hn::LoadU(d, logits + i), hn::Set(d, weight / sum)), d, logits + i);
+      const auto p = hn::Mul(hn::LoadU(d, logits + i), hn::Set(d, weight / sum));
+      hn::StoreU(hn::Sub(p, hn::Set(d, weight * spread)), d, logits + i);
     });
-    logits[targets[r]] -= weight;
+    logits[targets[r]] -= weight * (1.0F - smoothing);
   }
 }
 
@@ -83,8 +100,8 @@ void cross_entropy(const float* logits, std::size_t rows, std::size_t symbols, c
 }
 
 void cross_entropy_gradient(float* logits, std::size_t rows, std::size_t symbols, const std::int32_t* targets,
-                            float weight, float* losses) {
-  HWY_DYNAMIC_DISPATCH(losses_and_gradient)(logits, rows, symbols, targets, weight, losses);
+                            float smoothing, float weight, float* losses) {
+  HWY_DYNAMIC_DISPATCH(losses_and_gradient)(logits, rows, symbols, targets, smoothing, weight, losses);
 }
 
 }  // namespace chargpt

@@ -23,7 +23,7 @@ namespace chargpt {
 HWY_EXPORT(target_name);
 
 std::string kernel_instruction_set(Precision precision) {
-  const std::string target = HWY_DYNAMIC_DISPATCH(target_name)();
+  std::string target = HWY_DYNAMIC_DISPATCH(target_name)();
   switch (precision) {
     case Precision::fp32:
       return target;

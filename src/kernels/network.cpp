@@ -20,6 +20,12 @@ constexpr std::int64_t kGradientOutputs = 192;
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
+/// How many go through the network before their weight gradients are summed.
+std::size_t sequences_together(const ModelConfig& config, std::int64_t vocabulary, std::int64_t length, int threads) {
+  const std::size_t bytes = Activations::training_bytes(config, vocabulary, length);
+  return std::max(kActivationBytes / bytes / index(threads), std::size_t{1}) * index(threads);
+}
+
 }  // namespace
 
 /// Memory of a thread for what no one needs afterwards.
@@ -176,12 +182,17 @@ void Network::backward(Activations& a, Scratch& scratch) const {
   copy_dropped(a.x.data(), a.positions, index(config_.width), {a.embedding_keep, a.keep_scale}, a.x.data());
 }
 
+std::int64_t Network::training_bytes(const ModelConfig& config, std::int64_t vocabulary, int threads,
+                                     std::int64_t windows) {
+  const auto together = static_cast<std::int64_t>(sequences_together(config, vocabulary, config.context, threads));
+  const std::size_t bytes = Activations::training_bytes(config, vocabulary, config.context);
+  return std::min(together, windows) * static_cast<std::int64_t>(bytes);
+}
+
 double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
-                                     float* gradients) {
+                                     float* gradients, double label_smoothing) {
   if (!weights_.packed_for_training()) throw std::logic_error("load(values, true) precedes accumulate_gradients()");
-  const std::size_t bytes = Activations::training_bytes(config_, vocabulary_, batch.length);
-  const std::size_t threads = index(pool_.threads());
-  const std::size_t together = std::max(kActivationBytes / bytes / threads, std::size_t{1}) * threads;
+  const std::size_t together = sequences_together(config_, vocabulary_, batch.length, pool_.threads());
   reserve(std::min(together, index(batch.windows)), batch.length, true, dropout.p > 0.0);
   const auto weight = static_cast<float>(share / static_cast<double>(batch.windows * batch.length));
   double nats = 0.0;
@@ -192,7 +203,8 @@ double Network::accumulate_gradients(const TokenBatch& batch, const DropoutState
       Scratch& scratch = scratch_[index(worker)];
       forward(batch.inputs.data() + (first + i) * batch.length, dropout, dropout.first_window + first + i, a, scratch);
       cross_entropy_gradient(a.dy.back(), a.positions, index(vocabulary_),
-                             batch.targets.data() + (first + i) * batch.length, weight, a.losses.data());
+                             batch.targets.data() + (first + i) * batch.length, static_cast<float>(label_smoothing),
+                             weight, a.losses.data());
       backward(a, scratch);
     });
     add_gradients(batch, first, count, gradients);

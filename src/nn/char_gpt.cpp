@@ -1,6 +1,7 @@
 #include "chargpt/nn/char_gpt.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <limits>

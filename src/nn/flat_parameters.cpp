@@ -1,6 +1,7 @@
 #include "chargpt/nn/flat_parameters.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cstring>
 

@@ -1,6 +1,7 @@
 #include "chargpt/nn/layers.hpp"
 
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/types.h>
 
 namespace chargpt {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <optional>
 
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/random.hpp"
-#include "chargpt/base/utf8.hpp"
 #include "chargpt/sampling/filters.hpp"
 #include "chargpt/sampling/recent_ids.hpp"
 #include "chargpt/sampling/stop_texts.hpp"
@@ -35,7 +35,7 @@ StopTexts encode_stops(const SampleConfig& settings, const Tokenizer& tokenizer)
   std::vector<std::vector<std::int32_t>> texts;
   for (const std::string& stop : settings.stop) {
     auto& ids = texts.emplace_back();
-    for (const char32_t code_point : decode_utf8(stop, "sample.stop")) ids.push_back(tokenizer.id(code_point));
+    for (const char32_t character : tokenizer.characters(stop, "sample.stop")) ids.push_back(tokenizer.id(character));
   }
   return StopTexts(texts);
 }
@@ -67,6 +67,10 @@ class Stream {
   /// Draws the next id. `probabilities`: memory for as many numbers.
   void draw(std::span<const float> logits, std::vector<double>& probabilities, const Emit& emit) {
     probabilities.assign(logits.begin(), logits.end());
+    if (tokenizer_.has_unknown_mark()) {
+      const auto mark = static_cast<std::size_t>(tokenizer_.unknown_mark_id());
+      probabilities[mark] = -std::numeric_limits<double>::infinity();
+    }
     next_probabilities(probabilities, settings_, allowed_,
                        recent_ ? recent_->counts() : std::span<const std::int32_t>());
     const auto seed = static_cast<std::uint64_t>(settings_.seed);

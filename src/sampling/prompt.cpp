@@ -15,8 +15,8 @@ namespace {
 
 std::vector<char32_t> known_characters(const Tokenizer& tokenizer) {
   std::vector<char32_t> known;
-  for (std::int32_t id = tokenizer.has_end_mark() ? 1 : 0; id < tokenizer.size(); ++id) {
-    known.push_back(decode_utf8(tokenizer.symbol(id), "vocabulary")[0]);
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    if (!tokenizer.is_mark(id)) known.push_back(decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), "vocabulary")[0]);
   }
   return known;
 }
@@ -59,7 +59,7 @@ void warn_unknown(const UnknownPrompt& rule, const UnknownCharacters& unknown, c
 
 std::vector<std::int32_t> encode(std::string_view prompt, const Tokenizer& tokenizer, const UnknownPrompt& rule,
                                  const std::string& source, const Warn& warn) {
-  const std::u32string text = decode_utf8(prompt, source);
+  const std::u32string text = tokenizer.characters(prompt, source);
   const std::int32_t replacement = replacement_id(rule, tokenizer);
   std::vector<std::int32_t> ids;
   UnknownCharacters unknown;

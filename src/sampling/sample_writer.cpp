@@ -33,12 +33,13 @@ class TextStream {
   bool open_ = true;
 };
 
-std::string json_line(const StreamStart& start, const std::string& text, const Generated& generated) {
+std::string json_line(const Tokenizer& tokenizer, const StreamStart& start, const std::string& text,
+                      const Generated& generated) {
   const auto characters = static_cast<double>(generated.length);
   Json line;
   line["v"] = 1;
-  line["text"] = text;
-  line["prompt"] = start.settings.prompt;
+  line["text"] = tokenizer.as_utf8(text);
+  line["prompt"] = tokenizer.as_utf8(start.settings.prompt);
   line["seed"] = start.settings.seed;
   line["finish"] = name(generated.finish);
   line["characters"] = generated.length;
@@ -68,7 +69,7 @@ class Batch {
                                   [&](std::size_t i, std::int32_t id) { return take(i, id); });
     for (std::size_t i = 0; i < results.size() && out_.open(); ++i) {
       if (output_.json) {
-        out_.put(json_line(starts_[i], texts_[i], results[i]));
+        out_.put(json_line(model_.tokenizer, starts_[i], texts_[i], results[i]));
       } else {
         if (i > 0) begin(i);
         out_.put(texts_[i]);

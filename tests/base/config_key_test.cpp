@@ -113,11 +113,45 @@ TEST_F(ConfigKeyTest, AnIntervalIsANumberOfStepsOrATextWithAUnit) {
   EXPECT_EQ(keys.find("b.every")->get(), Json(7));
   set("b.every", "8 steps");
   EXPECT_EQ(every, Interval(8));
-  const std::string wanted = ", wanted a number of steps, or a text such as \"2 epochs\", 0 to 100";
+  const std::string wanted = ", wanted a number of steps, or a text such as \"2 epochs\" or \"10 minutes\", 0 to 100";
   EXPECT_EQ(refusal("b.every", "2 weeks"), "f.json: b.every: got \"2 weeks\" (text)" + wanted);
   EXPECT_EQ(refusal("b.every", "101 epochs"), "f.json: b.every: got \"101 epochs\" (text)" + wanted);
   EXPECT_EQ(refusal("b.every", -1), "f.json: b.every: got -1" + wanted);
   EXPECT_EQ(refusal("b.every", 1.5), "f.json: b.every: got 1.5" + wanted);
+}
+
+TEST(ConfigKeyForms, APartOfARunIsANumberOfStepsOrPerCent) {
+  PartOfRun part;
+  KeyList keys;
+  keys.section("s");
+  keys.add("part", part, {0, 100}, "A part.");
+  const ConfigKey& key = keys.keys()[0];
+  key.set("5 %", "f.json");
+  EXPECT_EQ(part, PartOfRun(5.0, true));
+  EXPECT_EQ(key.get(), Json("5 %"));
+  key.set(7, "f.json");
+  EXPECT_EQ(key.get(), Json(7));
+  key.set(1e1, "f.json");
+  EXPECT_EQ(key.get(), Json(10));
+  for (const Json& wrong : {Json(101), Json(-1), Json(1.5), Json("-5 %"), Json("5 steps"), Json(true), Json(nullptr)}) {
+    EXPECT_THROW(key.set(wrong, "f.json"), Error) << wrong;
+  }
+}
+
+TEST(ConfigKeyForms, AnIntegerMayBeLeftToTheProgram) {
+  AutoInteger count = 3;
+  KeyList keys;
+  keys.section("s");
+  keys.add("count", count, {0, 100}, "A count.");
+  const ConfigKey& key = keys.keys()[0];
+  key.set("auto", "f.json");
+  EXPECT_FALSE(count);
+  EXPECT_EQ(key.get(), Json("auto"));
+  key.set(7, "f.json");
+  EXPECT_EQ(key.get(), Json(7));
+  for (const Json& wrong : {Json(101), Json(-1), Json(1.5), Json("7"), Json(true)}) {
+    EXPECT_THROW(key.set(wrong, "f.json"), Error) << wrong;
+  }
 }
 
 TEST_F(ConfigKeyTest, ATruthValueIsTrueOrFalse) {

@@ -47,7 +47,10 @@ Json other_value(const ConfigKey& key) {
   if (const auto* choice = std::get_if<Choice>(&key.value)) return std::string(choice->names.back());
   if (now.is_boolean()) return !now.get<bool>();
   if (std::holds_alternative<Interval*>(key.value)) return "7 epochs";
+  if (std::holds_alternative<PartOfRun*>(key.value)) return "7.25 %";
+  if (std::holds_alternative<AutoInteger*>(key.value)) return "auto";
   if (now.is_string()) return "it's \"" + now.get<std::string>() + "\"\n\u8a9e";
+  if (std::holds_alternative<std::vector<std::string>*>(key.value)) return Json::array({"a,b", "\n"});
   if (now.is_array()) return Json::array({0.123456789012345678, 1.0 / 3});
   if (now.is_number_float()) return now.get<double>() * 0.7 + 0.1 / 3;
   return now.get<std::int64_t>() + 1;
@@ -144,7 +147,8 @@ TEST(ConfigLoader, RefusesOverridesThatAreNoValueOfTheKey) {
     expect_parts(refusal(from_override(std::string("optimizer.clip=") + text)),
                  {"--set: optimizer.clip: got \"" + std::string(text) + "\" (text), wanted a number, 0 or more"});
   }
-  expect_parts(refusal(from_override("schedule.name=cosin")), {"wanted constant | cosine; did you mean \"cosine\"?"});
+  expect_parts(refusal(from_override("schedule.name=cosin")),
+               {"wanted constant | linear | cosine | step | inverse_sqrt | wsd; did you mean \"cosine\"?"});
   expect_parts(refusal(from_override("data.path=\xff")), {"--set data.path", "UTF-8"});
   expect_parts(refusal(from_override("optimizer.betas=" + std::string(100000, '['))), {"wanted a list of numbers"});
 }

@@ -43,13 +43,15 @@ void expect_names(const std::vector<std::string_view>& expected) {
 }
 
 TEST(Config, EveryEnumHasItsNamesInOrder) {
-  expect_names<DataFormat>({"auto", "text", "jsonl"});
-  expect_names<SplitMethod>({"auto", "contiguous", "document"});
+  expect_names<DataFormat>({"auto", "text", "lines", "jsonl", "bytes"});
+  expect_names<SplitMethod>({"auto", "contiguous", "document", "hashed"});
   expect_names<WindowOrder>({"random", "shuffled"});
   expect_names<AttentionPath>({"auto", "heads", "fused", "native"});
   expect_names<Precision>({"fp32", "bf16"});
   expect_names<DecayScope>({"all", "matrices"});
-  expect_names<ScheduleName>({"constant", "cosine"});
+  expect_names<ScheduleName>({"constant", "linear", "cosine", "step", "inverse_sqrt", "wsd"});
+  expect_names<OptimizerName>({"adamw", "sgd"});
+  expect_names<Initialization>({"pytorch", "gpt2"});
 }
 
 TEST(Config, EveryNameOfAChoiceCanBeSetAndIsGotBack) {
@@ -96,6 +98,7 @@ TEST(Config, AMicroBatchIsAtMostTheBatch) {
   expect_parts(refusal(set), {"train.micro_batch = 9", "train.batch = 8", "lower"});
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 8; });
   accept([](Config& c) { c.train.batch = 8, c.train.micro_batch = 3; });
+  accept([](Config& c) { c.train.batch = 8, c.train.micro_batch.reset(); });
 }
 
 TEST(Config, DropoutCanNumberTheRowsOfABatch) {
@@ -120,14 +123,40 @@ TEST(Config, Bf16IsOfTheNativePathOnACpu) {
   accept(set(AttentionPath::native, "cpu"));
 }
 
-TEST(Config, ExactlyOneOfStepsAndEpochsSaysHowLong) {
-  const auto set = [](std::int64_t steps, std::int64_t epochs) {
-    return [=](Config& c) { c.train.steps = steps, c.train.epochs = epochs; };
+TEST(Config, ExactlyOneOfStepsEpochsAndCharactersSaysHowLong) {
+  const auto set = [](std::int64_t steps, std::int64_t epochs, std::int64_t characters) {
+    return [=](Config& c) { c.train.steps = steps, c.train.epochs = epochs, c.train.characters = characters; };
   };
-  expect_parts(refusal(set(0, 0)), {"train.steps = 0", "train.epochs = 0", "set one above 0"});
-  expect_parts(refusal(set(5, 7)), {"train.steps = 5", "train.epochs = 7", "set the other to 0"});
-  accept(set(5, 0));
-  accept(set(0, 7));
+  expect_parts(refusal(set(0, 0, 0)), {"train.steps = 0", "train.epochs = 0", "train.characters = 0", "one above 0"});
+  expect_parts(refusal(set(5, 7, 0)), {"train.steps = 5", "train.epochs = 7", "set the others to 0"});
+  expect_parts(refusal(set(0, 7, 9)), {"train.epochs = 7", "train.characters = 9", "set the others to 0"});
+  accept(set(5, 0, 0));
+  accept(set(0, 7, 0));
+  accept(set(0, 0, 9));
+}
+
+TEST(Config, ARunThatEndsByItsEvaluationsHasSome) {
+  const std::vector<std::pair<std::string, void (*)(Config&)>> stops = {
+      {"train.target_loss = 1.5", [](Config& c) { c.train.target_loss = 1.5; }},
+      {"train.patience = 3", [](Config& c) { c.train.patience = 3; }}};
+  for (const auto& [shown, stop] : stops) {
+    const auto with = [stop = stop](void (*change)(Config&)) { return [=](Config& c) { stop(c), change(c); }; };
+    expect_parts(refusal(with([](Config& c) { c.data.val_fraction = 0; })), {shown, "data.val_fraction = 0"});
+    expect_parts(refusal(with([](Config& c) { c.train.eval_every = 0; })), {shown, "train.eval_every = 0"});
+    accept(with([](Config& c) { c.data.val_fraction = 0, c.data.val_path = "val.txt"; }));
+  }
+}
+
+TEST(Config, MomentumIsSgds) {
+  expect_parts(refusal([](Config& c) { c.optimizer.momentum = 0.9; }),
+               {"optimizer.momentum = 0.9", "optimizer.name = adamw"});
+  accept([](Config& c) { c.optimizer.momentum = 0.9, c.optimizer.name = OptimizerName::sgd; });
+}
+
+TEST(Config, TensorFloatsAreForCuda) {
+  expect_parts(refusal([](Config& c) { c.run.tf32 = true, c.run.device = "cpu"; }),
+               {"run.tf32 = true", "run.device = cpu"});
+  accept([](Config& c) { c.run.tf32 = true, c.run.device = "cuda"; });
 }
 
 TEST(Config, TheLeastLearningRateIsNotAboveTheLearningRate) {
@@ -138,7 +167,7 @@ TEST(Config, TheLeastLearningRateIsNotAboveTheLearningRate) {
 
 TEST(Config, WarmupIsAtMostTheStepsWhereTheyAreKnown) {
   const auto set = [](Config& c) { c.train.steps = 10, c.schedule.warmup = 11; };
-  expect_parts(refusal(set), {"schedule.warmup = 11", "train.steps = 10", "lower"});
+  expect_parts(refusal(set), {"schedule.warmup = 11", "the run of 10 steps", "lower"});
   accept([](Config& c) { c.train.steps = 10, c.schedule.warmup = 10; });
   accept([](Config& c) { c.train.steps = 0, c.train.epochs = 1, c.schedule.warmup = 11; });
 }
@@ -155,16 +184,20 @@ TEST(Config, TheFractionsLeaveSomethingToTrainOn) {
   accept([](Config& c) { c.data.val_fraction = 0.1, c.data.val_path = "val.txt"; });
 }
 
-TEST(Config, ATextIsNotSplitByDocument) {
-  const auto set = [](DataFormat format, const char* path) {
-    return [=](Config& c) { c.data.split = SplitMethod::document, c.data.format = format, c.data.path = path; };
-  };
-  expect_parts(refusal(set(DataFormat::text, "")), {"data.split = document", "data.format = text", "contiguous"});
-  expect_parts(refusal(set(DataFormat::text, "a.jsonl")), {"data.format = text"});
-  expect_parts(refusal(set(DataFormat::automatic, "a.txt")), {"data.format = auto", "data.path = \"a.txt\""});
-  accept(set(DataFormat::automatic, "a.jsonl"));
-  accept(set(DataFormat::automatic, ""));
-  accept(set(DataFormat::jsonl, "a.txt"));
+TEST(Config, TheEncodingIsOneThatTheSystemKnows) {
+  expect_parts(refusal([](Config& c) { c.data.encoding = "LATIN-99"; }), {"data.encoding = \"LATIN-99\"", "iconv -l"});
+  accept([](Config& c) { c.data.encoding = "GB18030"; });
+}
+
+TEST(Config, BytesAreNeitherConvertedNorCounted) {
+  const auto with = [](auto change) { return [=](Config& c) { c.data.format = DataFormat::bytes, change(c.data); }; };
+  accept(with([](DataConfig&) {}));
+  expect_parts(refusal(with([](DataConfig& d) { d.encoding = "LATIN1"; })),
+               {"data.format = bytes", "data.encoding = LATIN1"});
+  expect_parts(refusal(with([](DataConfig& d) { d.normalize = Normalization::nfc; })), {"data.normalize = nfc"});
+  expect_parts(refusal(with([](DataConfig& d) { d.min_count = 2; })), {"data.min_count = 2"});
+  expect_parts(refusal(with([](DataConfig& d) { d.max_vocabulary = 9; })), {"data.max_vocabulary = 9"});
+  expect_parts(refusal(with([](DataConfig& d) { d.vocabulary = "v.txt"; })), {"data.vocabulary = v.txt"});
 }
 
 TEST(Config, EveryPresetLoadsAndObeysTheRules) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -269,6 +271,64 @@ TEST_F(LoadCorpusTest, AnUnknownCharacterNamesItsDocument) {
   set_data("d.jsonl", jsonl({"aaaaaa", "aaaaaa", "aabaaa"}));
   expect_error(ExitCode::bad_data, {"d.jsonl, document 3: character U+0062 'b' at position 2"},
                [&] { load_corpus(config_, Tokenizer({U'a'}, true)); });
+}
+
+TEST_F(LoadCorpusTest, BytesHaveTheirOwnVocabulary) {
+  config_.data.format = DataFormat::bytes;
+  set_data("d.bin", std::string("ab\0\xFF\x92 abcdefgh\xC3\xB6\r\n", 18));
+  const Corpus corpus = load();
+  EXPECT_TRUE(corpus.tokenizer.is_bytes());
+  EXPECT_EQ(corpus.tokenizer.decode(corpus.train.ids) + corpus.tokenizer.decode(corpus.val.ids),
+            std::string("ab\0\xFF\x92 abcdefgh\xC3\xB6\r\n", 18));
+  const Tokenizer letters({U'a'}, false);
+  expect_error(ExitCode::usage, {"vocabulary is of characters, but data.format = bytes"},
+               [&] { load_corpus(config_, letters); });
+  config_.data.format = DataFormat::text;
+  expect_error(ExitCode::usage, {"vocabulary is of bytes"}, [&] { load_corpus(config_, Tokenizer::bytes()); });
+}
+
+TEST_F(LoadCorpusTest, SeveralTextsAreCutAtCharactersAndWindowsStayInside) {
+  config_.data.test_fraction = 0.2;
+  std::filesystem::create_directories(folder_ / "t");
+  folder_.write("t/1.txt", "abcdefgh");
+  folder_.write("t/2.txt", "ijklmnopqrst");
+  config_.data.path = folder_ / "t";
+  EXPECT_EQ(documents(Part::train), (std::vector<std::string>{"abcdefgh", "ijklmn"}));
+  EXPECT_EQ(documents(Part::val), std::vector<std::string>{"op"});
+  EXPECT_EQ(documents(Part::test), std::vector<std::string>{"qrst"});
+}
+
+TEST_F(LoadCorpusTest, OneTextIsNotSplitByDocument) {
+  set_data("d.txt", "abcdefghijklmnopqrst");
+  for (const SplitMethod method : {SplitMethod::document, SplitMethod::hashed}) {
+    config_.data.split = method;
+    expect_error(ExitCode::usage, {"data.split = " + std::string(name(method)), "d.txt is one text", "contiguous"},
+                 [&] { load(); });
+  }
+}
+
+TEST_F(LoadCorpusTest, AHashedDocumentKeepsItsPartWhenOthersComeAndGo) {
+  config_.data.split = SplitMethod::hashed;
+  config_.data.test_fraction = 0.2;
+  config_.data.val_fraction = 0.2;
+  const auto parts_of = [&](const std::vector<std::string>& texts) {
+    set_data("d.jsonl", jsonl(texts));
+    std::map<std::string, Part> parts;
+    for (const Part part : {Part::train, Part::val, Part::test}) {
+      for (const std::string& text : documents(part)) parts[text] = part;
+    }
+    return parts;
+  };
+  const auto all = parts_of(numbered_texts(400));
+  auto few = numbered_texts(300);
+  std::reverse(few.begin(), few.end());
+  for (const auto& [text, part] : parts_of(few)) EXPECT_EQ(all.at(text), part) << text;
+  std::map<Part, int> sizes;
+  for (const auto& [text, part] : all) ++sizes[part];
+  EXPECT_NEAR(sizes[Part::test], 80, 5 * 8);  // five standard deviations of 400 draws at 0.2
+  EXPECT_NEAR(sizes[Part::val], 80, 5 * 8);
+  config_.data.split_seed = 2;
+  EXPECT_NE(parts_of(numbered_texts(400)), all);
 }
 
 TEST(Part, HasTheNamesOfTheCommandLine) {

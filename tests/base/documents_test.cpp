@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@ std::string jsonl(const std::vector<std::string>& texts) {
 class ReadDocumentsTest : public ::testing::Test {
  protected:
   Documents read(const std::string& name, const std::string& contents, DataFormat format = DataFormat::automatic) {
-    return read_documents(folder_.write(name, contents), format, "text");
+    return read_documents(folder_.write(name, contents), {.format = format});
   }
   void expect_refused(const std::string& name, const std::string& contents, const std::string& part) {
     expect_error(ExitCode::bad_data, {part}, [&] { read(name, contents); });
@@ -84,12 +86,72 @@ TEST_F(ReadDocumentsTest, ABadByteIsNamedByItsPlaceInTheFile) {
   expect_refused("d.txt",
                  "\xEF\xBB\xBF"
                  "ab\n\x92",
-                 "d.txt: not valid UTF-8 at byte offset 6 (line 2): 0x92");
-  expect_refused("d.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\x92\"}\n", "offset 24 (line 2): 0x92");
+                 "d.txt: not valid UTF-8 at byte offset 6 (line 2, column 1): 0x92");
+  expect_refused("d.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\x92\"}\n", "offset 24 (line 2, column 11): 0x92");
+}
+
+TEST_F(ReadDocumentsTest, ABadByteBringsTheOptionsThatReadTheFile) {
+  expect_refused("d.txt", std::string(50, 'x') + "\x92s",
+                 "if it is WINDOWS-1252, as it seems, say --set data.encoding=WINDOWS-1252");
+  expect_refused("d.txt", std::string(50, 'x') + "\x92s", "--set data.format=bytes");
+  folder_.write("d.txt", "s\x92s");
+  EXPECT_EQ(read_documents(folder_ / "d.txt", {.encoding = "WINDOWS-1252"}).texts[0], U"s\u2019s");
+  EXPECT_EQ(read_documents(folder_ / "d.txt", {.format = DataFormat::bytes}).texts[0], U"s\u0092s");
+}
+
+TEST_F(ReadDocumentsTest, BytesAreTakenAsTheyAre) {
+  const std::string bytes("\xEF\xBB\xBF\r\n\0\xFF\x1F\x8B", 9);
+  const auto documents = read("d.jsonl", bytes, DataFormat::bytes);
+  ASSERT_EQ(documents.texts.size(), 1U);
+  EXPECT_TRUE(documents.texts[0] == std::u32string(U"\u00EF\u00BB\u00BF\r\n\0\u00FF\u001F\u008B", 9));
+  EXPECT_FALSE(documents.end_mark);
+  const auto packed = read("d.gz", "\x1F\x8B", DataFormat::bytes);
+  EXPECT_EQ(packed.texts[0], U"\u001F\u008B");
+}
+
+TEST_F(ReadDocumentsTest, EachLineIsADocumentWithoutItsEnd) {
+  const auto documents = read("d.txt",
+                              "\xEF\xBB\xBF"
+                              "emma\r\n\n  \nolivia\ra\n\r\nava",
+                              DataFormat::lines);
+  EXPECT_EQ(documents.texts, (std::vector<std::u32string>{U"emma", U"  ", U"olivia\ra", U"ava"}));
+  EXPECT_TRUE(documents.end_mark);
+  expect_error(ExitCode::bad_data, {"every line is empty"}, [&] { read("d.txt", "\n\r\n", DataFormat::lines); });
+}
+
+TEST_F(ReadDocumentsTest, EveryDocumentIsNormalised) {
+  const std::string text = "o\xCC\x88";
+  for (const DataFormat format : {DataFormat::text, DataFormat::lines, DataFormat::jsonl}) {
+    folder_.write("d", format == DataFormat::jsonl ? jsonl({text}) : text);
+    EXPECT_EQ(read_documents(folder_ / "d", {.format = format, .normalize = Normalization::nfc}).texts[0], U"\u00F6");
+    EXPECT_EQ(read_documents(folder_ / "d", {.format = format}).texts[0], U"o\u0308");
+  }
+}
+
+TEST_F(ReadDocumentsTest, FilesOfAFolderAreDocumentsInOrder) {
+  std::filesystem::create_directories(folder_ / "books");
+  folder_.write("books/b.txt", "second");
+  folder_.write("books/a.txt", "first");
+  folder_.write("books/empty.txt", "");
+  const auto documents = read_documents(folder_ / "books", {});
+  EXPECT_EQ(documents.texts, (std::vector<std::u32string>{U"first", U"second"}));
+  EXPECT_EQ(documents.bytes, 11U);
+  folder_.write("books/a.txt", "other");
+  EXPECT_NE(read_documents(folder_ / "books", {}).hash, documents.hash);
+}
+
+TEST_F(ReadDocumentsTest, PackedFilesReadAsTheirContents) {
+  folder_.write("d.jsonl", jsonl({"a", "b"}));
+  ASSERT_EQ(std::system(("gzip -k " + folder_ / "d.jsonl").c_str()), 0);
+  const auto plain = read_documents(folder_ / "d.jsonl", {}), packed = read_documents(folder_ / "d.jsonl.gz", {});
+  EXPECT_EQ(packed.texts, plain.texts);
+  EXPECT_TRUE(packed.end_mark);
+  EXPECT_EQ(packed.hash, plain.hash);
+  EXPECT_EQ(packed.bytes, plain.bytes);
 }
 
 TEST_F(ReadDocumentsTest, AMissingFileAndAFolderAreNoInput) {
-  const auto read_path = [](const std::string& path) { read_documents(path, DataFormat::automatic, "text"); };
+  const auto read_path = [](const std::string& path) { read_documents(path, {}); };
   expect_error(ExitCode::no_input, {"none.txt"}, [&] { read_path(folder_ / "none.txt"); });
   expect_error(ExitCode::no_input, {folder_.path(), "folder"}, [&] { read_path(folder_.path()); });
 }

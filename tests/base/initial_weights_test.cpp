@@ -94,6 +94,16 @@ TEST_F(InitialWeightsTest, WithoutAVocabularyRowsAreTakenInOrder) {
   const InitialWeights got = load(write(views()));
   EXPECT_EQ(ours_, theirs_);
   EXPECT_FALSE(got.has_vocabulary);
+  EXPECT_FALSE(load(write(views(), {{"format", "pt"}})).has_vocabulary);  // as Python marks its files
+}
+
+TEST_F(InitialWeightsTest, OfBytesRowsFollowTheBytesThatAreCharacters) {
+  const std::vector<TensorView> tensors = views(256);
+  write_model_file(dir_ / "m", small_config(), Tokenizer::bytes(), theirs_);
+  const InitialWeights got = load(dir_ / "m");
+  EXPECT_TRUE(got.has_vocabulary);
+  EXPECT_EQ(ours_[4 * 1], theirs_[4 * 'b']);  // kOurs: the end mark, then b
+  EXPECT_EQ(got.fresh, 2);                    // the end mark and what is beyond ASCII
 }
 
 TEST_F(InitialWeightsTest, AnotherNumberOfRowsThanTheVocabularyIsRefused) {

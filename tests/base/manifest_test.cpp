@@ -61,6 +61,7 @@ TEST(Manifest, IsReadStrictlyAndNamesTheKey) {
   expect_error(ExitCode::unusable_model, {"m.json", "object"}, [&] { Manifest::from_json(Json::array(), "m.json"); });
   const Json complete = some_manifest(1).to_json();
   for (const auto& item : complete.items()) {
+    if (item.key() == "evaluations_since_best") continue;  // older manifests have none
     Json json = complete;
     json.erase(item.key());
     expect_error(ExitCode::unusable_model, {item.key() + ": it is missing"}, [&] { Manifest::from_json(json, "m"); });

@@ -56,7 +56,8 @@ TEST_F(ModelChoiceTest, IsEveryCheckpointForAll) {
   dir_.write("config.json", "{}");
   for (const std::int64_t step : {12, 3, 7}) save(step);
   std::vector<std::int64_t> steps;
-  for (const ChosenModel& chosen : every_checkpoint(dir_.path())) steps.push_back(*chosen.step);
+  for (const ChosenModel& chosen : every_checkpoint(dir_.path(), WeightsChoice::automatic))
+    steps.push_back(*chosen.step);
   EXPECT_EQ(steps, (std::vector<std::int64_t>{3, 7, 12}));
 }
 

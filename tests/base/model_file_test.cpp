@@ -193,7 +193,7 @@ TEST_F(ModelFileTest, HasOnlyFiniteWeights) {
 }
 
 TEST_F(ModelFileTest, HasMetadataOfOurs) {
-  for (const std::string key : {"format", "version", "config", "vocabulary"}) {
+  for (const std::string key : {"format", "version", "config"}) {
     auto data = metadata();
     data.erase(key);
     expect_refused(write(views(), data), "no \"" + key + "\" in its metadata");
@@ -201,6 +201,34 @@ TEST_F(ModelFileTest, HasMetadataOfOurs) {
   expect_refused(write_with("format", "other"), "its format is \"other\", wanted \"chargpt-model\"");
   expect_refused(write_with("format", std::string(1 << 20, 'x')), "its format is");
   expect_refused(write_with("version", "2"), "its version is \"2\", this program reads \"1\"");
+}
+
+TEST_F(ModelFileTest, OfBytesHasNoVocabularyInItsMetadata) {
+  const Tokenizer bytes = Tokenizer::bytes();
+  std::vector<float> values(static_cast<std::size_t>(ParameterLayout(small_config(), bytes.size()).size()), 0.5F);
+  const std::string path = dir_ / "bytes.safetensors";
+  write_model_file(path, small_config(), bytes, values);
+  EXPECT_FALSE(SafetensorsFile(path).metadata().contains("vocabulary"));
+  EXPECT_EQ(ModelFile(path).tokenizer(), bytes);
+}
+
+TEST_F(ModelFileTest, KeepsTheNormalisationOfItsText) {
+  const Tokenizer normalised({U'a', U'b', U'"', U'😀'}, true, false, Normalization::nfc);
+  const std::string path = dir_ / "nfc.safetensors";
+  write_model_file(path, small_config(), normalised, values_);
+  EXPECT_EQ(ModelFile(path).tokenizer(), normalised);
+  EXPECT_EQ(ModelFile(sound()).tokenizer().normalization(), Normalization::none);
+  expect_refused(write_with("normalization", "nfx"), "its normalization is \"nfx\", wanted none, nfc or nfkc");
+}
+
+TEST_F(ModelFileTest, AVocabularyOf200000SymbolsWorks) {
+  std::set<char32_t> code_points;
+  for (char32_t c = 0x10000; code_points.size() < 200'000; ++c) code_points.insert(code_points.end(), c);
+  const Tokenizer large(code_points, true);
+  std::vector<float> values(static_cast<std::size_t>(ParameterLayout(small_config(), large.size()).size()));
+  const std::string path = dir_ / "large.safetensors";
+  write_model_file(path, small_config(), large, values);
+  EXPECT_EQ(ModelFile(path).tokenizer(), large);
 }
 
 TEST_F(ModelFileTest, HasAConfigWithinItsRanges) {

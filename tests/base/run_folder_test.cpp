@@ -192,6 +192,12 @@ TEST(MetricsLog, DropsATornLastLine) {
   EXPECT_EQ(after_resume(good + std::string(9, '\0'), 5), good);
 }
 
+TEST(MetricsLog, DropsWhatTellsOfAnEndThatWasNone) {
+  const std::string step = "{\"event\":\"step\",\"step\":1}\n", end = "{\"event\":\"end\",\"step\":1}\n";
+  EXPECT_EQ(after_resume(step + end, 1), step);
+  EXPECT_EQ(after_resume(step + end, 9), step);
+}
+
 TEST(MetricsLog, KeepsALineInTheMiddleThatIsNoRecord) {
   EXPECT_EQ(after_resume("{\"step\":1}\nnote\n{\"step\":2}\n", 2), "{\"step\":1}\nnote\n{\"step\":2}\n");
 }

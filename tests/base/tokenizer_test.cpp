@@ -105,6 +105,50 @@ TEST(Tokenizer, RefusesDuplicatesAndDisorder) {
   expect_vocabulary_refused(R"(["a", "c", "b"])", "entry 2, \"b\", is out of order");
 }
 
+TEST(Tokenizer, TheUnknownMarkStandsForEveryOtherCharacter) {
+  for (const bool end_mark : {false, true}) {
+    const Tokenizer tokenizer({U'a', U'b'}, end_mark, true);
+    const std::int32_t mark = tokenizer.unknown_mark_id();
+    EXPECT_EQ(mark, end_mark ? 1 : 0);
+    EXPECT_EQ(tokenizer.symbol(mark), "<|u|>");
+    EXPECT_TRUE(tokenizer.is_mark(mark));
+    EXPECT_FALSE(tokenizer.is_mark(mark + 1));
+    EXPECT_EQ(tokenizer.encode(U"xb\U0010FFFF", "t"), (std::vector<std::int32_t>{mark, mark + 2, mark}));
+    const auto again = Tokenizer::from_json(parse_json(to_json_line(tokenizer.to_json()), {.source = "t"}), "t");
+    EXPECT_EQ(again, tokenizer);
+    EXPECT_EQ(again.id(U'x'), mark);
+  }
+}
+
+TEST(Tokenizer, OfBytesGivesEveryByteBack) {
+  const Tokenizer tokenizer = Tokenizer::bytes();
+  EXPECT_EQ(tokenizer.size(), 256);
+  EXPECT_TRUE(tokenizer.is_bytes());
+  std::string all;
+  for (int byte = 255; byte >= 0; --byte) all.push_back(static_cast<char>(byte));
+  const auto ids = tokenizer.encode(tokenizer.characters(all, "t"), "t");
+  EXPECT_EQ(ids.front(), 255);
+  EXPECT_EQ(ids.back(), 0);
+  EXPECT_EQ(tokenizer.decode(ids), all);
+  EXPECT_EQ(tokenizer.as_utf8("a\xF6"), "a\xC3\xB6");
+  EXPECT_NE(tokenizer, Tokenizer::from_json(Json::array({"a"}), "t"));
+}
+
+TEST(Tokenizer, ReadsATextAsItsOwnTextWasRead) {
+  const std::string text = "\xEF\xBB\xBFo\xCC\x88\r\n";
+  EXPECT_EQ(tokenizer_of(U"o").characters(text, "t"), U"o\u0308\r\n");
+  EXPECT_EQ(Tokenizer({U'o'}, false, false, Normalization::nfc).characters(text, "t"), U"\u00F6\r\n");
+  EXPECT_EQ(Tokenizer::bytes().characters("\xEF\xBB\xBF", "t"), U"\u00EF\u00BB\u00BF");
+  expect_error(ExitCode::bad_data, {"the prompt: not valid UTF-8"},
+               [] { tokenizer_of(U"a").characters("\xFF", "the prompt"); });
+}
+
+TEST(Tokenizer, RefusesTheUnknownMarkAnywhereButBehindTheEndMark) {
+  expect_vocabulary_refused(R"(["a", "<|u|>"])", "unknown mark");
+  expect_vocabulary_refused(R"(["<|u|>", "<|e|>", "a"])", "entry 1");
+  expect_vocabulary_refused(R"(["<|e|>", "<|u|>"])", "is empty");
+}
+
 TEST(Tokenizer, RefusesTheEndMarkAnywhereButFirst) {
   expect_vocabulary_refused(R"(["a", "<|e|>"])", "end mark, which may stand at entry 0 only");
   expect_vocabulary_refused(R"(["<|e|>", "<|e|>", "a"])", "entry 1");

@@ -108,15 +108,20 @@ TEST(WindowSchedule, IsAPureFunctionOfSeedAndStep) {
   }
 }
 
-TEST(TotalSteps, AreTheStepsOrTheBatchesThatTheEpochsNeed) {
+TEST(TotalSteps, AreTheStepsOrTheBatchesThatTheEpochsOrCharactersNeed) {
   TrainConfig train;
   train.steps = 0;
   train.epochs = 3;
   train.batch = 8;
-  EXPECT_EQ(total_steps(train, 16), 6);
-  EXPECT_EQ(total_steps(train, 17), 7);  // 51 windows in batches of 8
+  EXPECT_EQ(total_steps(train, 16, 10), 6);
+  EXPECT_EQ(total_steps(train, 17, 10), 7);  // 51 windows in batches of 8
   train.steps = 5;
-  EXPECT_EQ(total_steps(train, 17), 5);
+  EXPECT_EQ(total_steps(train, 17, 10), 5);
+  train.steps = train.epochs = 0;
+  train.characters = 800;  // 80 in a step
+  EXPECT_EQ(total_steps(train, 17, 10), 10);
+  train.characters = 801;
+  EXPECT_EQ(total_steps(train, 17, 10), 11);
 }
 
 EvalConfig eval_config(EvalMode mode, std::int64_t stride = 0) {

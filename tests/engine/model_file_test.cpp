@@ -1,7 +1,8 @@
 #include "chargpt/engine/model_file.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <limits>
 

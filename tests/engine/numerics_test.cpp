@@ -1,7 +1,7 @@
 #include "chargpt/engine/numerics.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

@@ -1,7 +1,8 @@
 #include "chargpt/engine/optimizer.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <vector>
@@ -71,7 +72,7 @@ std::vector<double> to_vector(const torch::Tensor& tensor) {
   return {wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel()};
 }
 
-TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
+TEST(Optimizer, IsAdamWForBothDecayScopesWithAndWithoutClipping) {
   for (const DecayScope decay : {DecayScope::all, DecayScope::matrices}) {
     for (const double clip : {0.0, 0.5}) {
       CharGPT model = make_model();
@@ -80,7 +81,7 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
           static_cast<std::size_t>(decay == DecayScope::all ? parameters.size() : parameters.matrix_size());
       const OptimizerConfig config = make_config(decay, clip);
       ThreadPool pool(2);
-      AdamW optimizer(parameters, config, pool);
+      Optimizer optimizer(parameters, config, pool);
       PlainAdamW plain(to_vector(parameters.values()), decayed, config);
       for (int step = 0; step < 5; ++step) {
         const double rate = 0.1 / (step + 1);
@@ -94,12 +95,40 @@ TEST(AdamW, FollowsTheAlgorithmForBothDecayScopesWithAndWithoutClipping) {
   }
 }
 
-TEST(AdamW, TheGradientNormIsTheOneOfAllGradientsTogether) {
+/// The recurrence of torch.optim.SGD's documentation.
+TEST(Optimizer, IsSgdWithAndWithoutMomentumAndOnlyThenHasAState) {
+  for (const double momentum : {0.0, 0.9}) {
+    CharGPT model = make_model();
+    FlatParameters& parameters = model->flat();
+    OptimizerConfig config = make_config(DecayScope::matrices, 0.5);
+    config.name = OptimizerName::sgd;
+    config.momentum = momentum;
+    ThreadPool pool(2);
+    Optimizer optimizer(parameters, config, pool);
+    EXPECT_EQ(optimizer.state().size(), momentum > 0.0 ? 1U : 0U);
+    std::vector<double> values = to_vector(parameters.values()), buffer(values.size());
+    for (int step = 0; step < 5; ++step) {
+      parameters.gradients().copy_(torch::randn({parameters.size()}));
+      const double norm = parameters.gradients().norm().item<double>(), factor = std::min(1.0, 0.5 / (norm + 1e-6));
+      const std::vector<double> g = to_vector(parameters.gradients());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double decay = i < static_cast<std::size_t>(parameters.matrix_size()) ? 0.3 : 0.0;
+        buffer[i] = momentum * buffer[i] + g[i] * factor + decay * values[i];
+        values[i] -= 0.1 * buffer[i];
+      }
+      optimizer.step(0.1, optimizer.gradient_norm());
+    }
+    const auto got = to_vector(parameters.values());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], values[i], 1e-6) << "element " << i;
+  }
+}
+
+TEST(Optimizer, TheGradientNormIsTheOneOfAllGradientsTogether) {
   CharGPT model = make_model();
   model->flat().gradients().fill_(2.0);
   const double truth = 2.0 * std::sqrt(static_cast<double>(model->flat().size()));
   ThreadPool pool(1);
-  EXPECT_NEAR(AdamW(model->flat(), {}, pool).gradient_norm(), truth, 1e-5);
+  EXPECT_NEAR(Optimizer(model->flat(), {}, pool).gradient_norm(), truth, 1e-5);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "chargpt/base/config_key.hpp"
 #include "chargpt/base/error.hpp"

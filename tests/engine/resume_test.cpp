@@ -54,6 +54,33 @@ const std::vector<Variant> kVariants = {
        c.model.dropout = 0.6;
        c.model.attention = AttentionPath::heads;
      }},
+    {"SGD with momentum",
+     [](Config& c) {
+       c.optimizer.name = OptimizerName::sgd;
+       c.optimizer.momentum = 0.9;
+       c.optimizer.weight_decay = 0.1;
+     }},
+    {"SGD without", [](Config& c) { c.optimizer.name = OptimizerName::sgd; }},
+    {"an average of the weights", [](Config& c) { c.train.ema = 0.9; }},
+    {"label smoothing", [](Config& c) { c.train.label_smoothing = 0.1; }},
+    {"characters instead of steps",
+     [](Config& c) {
+       c.train.steps = 0;
+       c.train.characters = 12 * 4 * 8 - 1;
+     }},
+    {"an end by patience, which a rate that is too high uses up",
+     [](Config& c) {
+       c.train.eval_every = 1;
+       c.train.patience = 8;
+       c.train.steps = 40;
+       c.optimizer.learning_rate = 1.0;
+     }},
+    {"an end at a loss",
+     [](Config& c) {
+       c.train.eval_every = 1;
+       c.train.target_loss = 2.9;
+       c.train.steps = 40;
+     }},
     {"tied head", [](Config& c) { c.model.tied_head = true; }},
     {"no biases, all decay",
      [](Config& c) {
@@ -76,25 +103,39 @@ const std::vector<Variant> kVariants = {
      }},
 };
 
-class Resume : public TrainingRunTest {};
-
-TEST_F(Resume, IsTheUninterruptedRunForEveryConfigAndStep) {
-  const Config base = config_;
-  for (std::size_t v = 0; v < kVariants.size(); ++v) {
-    config_ = base;
-    kVariants[v].change(config_);
+class Resume : public TrainingRunTest {
+ protected:
+  /// Of the present config: a run in `folder`, and others beside it that are stopped after a step and resumed.
+  void expect_exact(const std::string& folder) {
     corpus_ = load_corpus(config_);
-    const std::string folder = dir_ / std::to_string(v);
     const Outcome straight = outcome(folder, run(folder));
-    const std::int64_t N = trainer_->total_steps();
-    ASSERT_GE(N, 8);
+    const std::int64_t N = trainer_->steps_done();
+    ASSERT_GE(N, 5);
     for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, N / 2 - 1, N / 2, N / 2 + 1, N - 1, N}) {
-      SCOPED_TRACE(std::string(kVariants[v].name) + ", stopped after step " + std::to_string(k));
+      SCOPED_TRACE("stopped after step " + std::to_string(k) + " of " + std::to_string(N));
       const std::string stopped = folder + "-" + std::to_string(k);
       run(stopped, [&] { return trainer_->steps_done() >= k; });
       EXPECT_EQ(trainer_->steps_done(), k);
       expect_equal(outcome(stopped, run(stopped)), straight);
     }
+  }
+};
+
+TEST_F(Resume, IsTheUninterruptedRunForEveryConfigAndStep) {
+  const Config base = config_;
+  for (std::size_t v = 0; v < kVariants.size(); ++v) {
+    SCOPED_TRACE(kVariants[v].name);
+    config_ = base;
+    kVariants[v].change(config_);
+    expect_exact(dir_ / std::to_string(v));
+  }
+}
+
+TEST_F(Resume, IsTheUninterruptedRunForEverySchedule) {
+  for (const std::string_view schedule : choice_names<ScheduleName>()) {
+    SCOPED_TRACE(schedule);
+    describe(config_).find("schedule.name")->set(std::string(schedule), "test");
+    expect_exact(dir_ / std::string(schedule));
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <optional>
 
@@ -13,8 +14,8 @@ namespace chargpt {
 
 /// All that a run ends with.
 struct Outcome {
-  torch::Tensor weights, first_moment, second_moment;
-  std::vector<Json> records;  ///< without the times
+  std::vector<torch::Tensor> tensors;  ///< weights, optimizer's state, average
+  std::vector<Json> records;           ///< without the times
   RunProgress progress;
 };
 
@@ -42,11 +43,9 @@ class TrainingRunTest : public testing::Test {
   }
 
   Outcome outcome(const std::string& folder, const RunResult& result) {
-    Outcome all{trainer_->model()->flat().values().clone(),
-                trainer_->optimizer().first_moment().clone(),
-                trainer_->optimizer().second_moment().clone(),
-                {},
-                result.progress};
+    Outcome all{{trainer_->model()->flat().values().clone()}, {}, result.progress};
+    for (const torch::Tensor& state : trainer_->optimizer().state()) all.tensors.push_back(state.clone());
+    if (trainer_->average()) all.tensors.push_back(trainer_->average()->values().clone());
     const std::string text = read_file(RunPaths(folder).metrics());
     for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
       Json record = parse_json(text.substr(begin, text.find('\n', begin) - begin), {"metrics"});
@@ -57,12 +56,12 @@ class TrainingRunTest : public testing::Test {
   }
 
   static void expect_equal(const Outcome& a, const Outcome& b) {
-    EXPECT_TRUE(a.weights.equal(b.weights));
-    EXPECT_TRUE(a.first_moment.equal(b.first_moment));
-    EXPECT_TRUE(a.second_moment.equal(b.second_moment));
+    ASSERT_EQ(a.tensors.size(), b.tensors.size());
+    for (std::size_t i = 0; i < a.tensors.size(); ++i) EXPECT_TRUE(a.tensors[i].equal(b.tensors[i])) << i;
     EXPECT_EQ(a.records, b.records);
     EXPECT_EQ(a.progress.best_step, b.progress.best_step);
     EXPECT_EQ(a.progress.best_loss, b.progress.best_loss);
+    EXPECT_EQ(a.progress.evaluations_since_best, b.progress.evaluations_since_best);
     EXPECT_EQ(a.progress.smoothed_loss, b.progress.smoothed_loss);
   }
 

@@ -1,12 +1,13 @@
 #include "chargpt/engine/trainer.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <limits>
 
 #include "chargpt/base/error.hpp"
 #include "engine/support.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -41,6 +42,47 @@ TEST_F(TrainerTest, MicroBatchesGiveTheLossAndUpdateOfTheWholeBatch) {
     }
     EXPECT_TRUE(reference.model()->flat().values().allclose(split.model()->flat().values(), 1e-3, 1e-4));
   }
+}
+
+TEST_F(TrainerTest, MicroBatchesGiveTheGradientOfTheWholeBatchWithSmoothingToo) {
+  config_.train.label_smoothing = 0.1;
+  config_.optimizer.name = OptimizerName::sgd;  // whose first step is the gradient
+  config_.optimizer.learning_rate = 1e3;        // so that the rounding of the weights does not show
+  config_.optimizer.weight_decay = 0.0;
+  config_.optimizer.clip = 0.0;
+  const torch::Tensor before = Trainer(config_, corpus_).model()->flat().values().clone();
+  Trainer whole(config_, corpus_);
+  const double loss = whole.step()->loss;
+  const torch::Tensor step = whole.model()->flat().values() - before;
+  for (const std::int64_t micro_batch : {1, 2, 3}) {
+    config_.train.micro_batch = micro_batch;
+    Trainer split(config_, corpus_);
+    EXPECT_NEAR(split.step()->loss, loss, 1e-5);
+    const torch::Tensor other = split.model()->flat().values() - before;
+    EXPECT_LE((other - step).abs().max().item<double>(), 1e-5 * step.abs().max().item<double>());
+  }
+}
+
+TEST_F(TrainerTest, TheLoggedLossIsTheSmoothedOneAndTheWeightsLearnFromIt) {
+  Trainer plain(config_, corpus_);
+  config_.train.label_smoothing = 0.3;
+  Trainer smoothed(config_, corpus_);
+  EXPECT_NE(plain.step()->loss, smoothed.step()->loss);
+  EXPECT_FALSE(plain.model()->flat().values().equal(smoothed.model()->flat().values()));
+}
+
+TEST_F(TrainerTest, RefusesAScheduleThatDoesNotFitIntoItsEpochs) {
+  config_.train.steps = 0;
+  config_.train.epochs = 1;
+  config_.schedule.warmup = 1000000;
+  expect_error(ExitCode::usage, {"schedule.warmup = 1000000", "the run of"}, [&] { Trainer(config_, corpus_); });
+}
+
+TEST_F(TrainerTest, ANormThatIsNoNumberHasNoSign) {
+  Trainer trainer(config_, corpus_);
+  const torch::NoGradGuard no_grad;
+  trainer.model()->flat().values().fill_(-std::numeric_limits<float>::quiet_NaN());
+  expect_error(ExitCode::diverged, {"loss nan, gradient norm nan"}, [&] { trainer.step(); });
 }
 
 TEST_F(TrainerTest, EqualSeedsGiveEqualRunsAndOthersDoNot) {

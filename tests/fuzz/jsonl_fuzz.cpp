@@ -3,5 +3,5 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace chargpt;
-  return accept_or_refuse([&] { read_documents(file_with(text_of(data, size)), DataFormat::jsonl, "text"); });
+  return accept_or_refuse([&] { read_documents(file_with(text_of(data, size)), {.format = DataFormat::jsonl}); });
 }

@@ -1,7 +1,8 @@
 #include "chargpt/nn/char_gpt.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "chargpt/base/config_key.hpp"
 #include "support/model_switches.hpp"

@@ -1,7 +1,7 @@
 #include "chargpt/nn/dropout.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace chargpt {
 namespace {

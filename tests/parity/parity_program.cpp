@@ -1,7 +1,8 @@
 // Answers the parity tests (tests/parity/*.py): reads one JSON request a line from stdin, does with chargpt's own code
 // what its "op" says, writes tensors to the file "out" (safetensors), and answers with one JSON line on stdout.
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <fstream>
 #include <iostream>
@@ -105,7 +106,7 @@ NamedTensors pass(const Json& request) {
   passes.read_weights(true);
   const TokenBatch batch = batch_of(request);
   const DropoutState dropout = dropout_of(request);
-  const double loss = passes.accumulate_gradients(batch, dropout, 1.0);
+  const double loss = passes.accumulate_gradients(batch, dropout, 1.0, request.value("label_smoothing", 0.0));
   NamedTensors tensors = {{"logits", passes.logits(batch, dropout)}, {"loss", torch::tensor(loss, torch::kDouble)}};
   FlatParameters& flat = passes.model()->flat();
   add_parts(tensors, flat, flat.gradients(), "gradient.");
@@ -136,12 +137,12 @@ NamedTensors masks(const Json& request) {
   return tensors;
 }
 
-/// Weights after one AdamW step for each file of "gradients", at the learning rate beside it.
-NamedTensors adamw(const Json& request) {
+/// Weights after one step of the optimizer for each file of "gradients", at the learning rate beside it.
+NamedTensors optimizer_steps(const Json& request) {
   CharGPT model = model_of(request);
   FlatParameters& flat = model->flat();
   ThreadPool pool(1);
-  AdamW optimizer(flat, config_of(request, "optimizer").optimizer, pool);
+  Optimizer optimizer(flat, config_of(request, "optimizer").optimizer, pool);
   for (std::size_t i = 0; i < request.at("gradients").size(); ++i) {
     fill(flat, flat.gradients(), request.at("gradients").at(i).get<std::string>());
     optimizer.step(request.at("learning_rates").at(i).get<double>(), optimizer.gradient_norm());
@@ -193,7 +194,7 @@ Json answer(const Json& request) {
     if (op == "weights") return weights(request);
     if (op == "pass") return pass(request);
     if (op == "masks") return masks(request);
-    if (op == "adamw") return adamw(request);
+    if (op == "optimizer") return optimizer_steps(request);
     if (op == "training") return training(request);
     throw std::invalid_argument("unknown op " + op);
   };

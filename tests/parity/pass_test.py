@@ -20,14 +20,15 @@ class Pass(unittest.TestCase):
         cls.program = cls.enterClassContext(ParityProgram())
         cls.paths = cls.program.ask("paths")["paths"]
 
-    def compare(self, sizes, windows, length, dropout=0.0, **switches):
+    def compare(self, sizes, windows, length, dropout=0.0, label_smoothing=0.0, **switches):
         """Every path against the reference, in each precision that it has."""
         weights = some_weights(sizes, **switches)
         ids = some_ids(sizes, windows, length)
         model = sizes.model(dropout=dropout, **switches)
         masks = self.program.masks(model, windows, length, **PLACE) if dropout else None
-        wanted = reference_pass(sizes, weights, ids, masks, **switches)
-        request = {"vocabulary": sizes.vocabulary, "weights": self.program.file("weights.safetensors", weights),
+        wanted = reference_pass(sizes, weights, ids, masks, label_smoothing, **switches)
+        request = {"label_smoothing": label_smoothing, "vocabulary": sizes.vocabulary,
+                   "weights": self.program.file("weights.safetensors", weights),
                    "ids": ids.tolist(), **PLACE}
         for path in self.paths:
             for precision, most in (("double", EXACT), ("float", SINGLE)):
@@ -50,6 +51,10 @@ class Pass(unittest.TestCase):
         self.compare(SMALL, windows=3, length=SMALL.context, dropout=DROPOUT)
         self.compare(SMALL, windows=2, length=37, dropout=DROPOUT)
         self.compare(LECTURE, windows=2, length=LECTURE.context, dropout=DROPOUT)
+
+    def test_with_label_smoothing_it_is_too(self):
+        self.compare(SMALL, windows=3, length=SMALL.context, label_smoothing=0.1)
+        self.compare(SMALL, windows=3, length=37, dropout=DROPOUT, label_smoothing=0.5)
 
     def test_with_every_switch_of_the_model_it_is_too(self):
         for switches in SWITCHES:

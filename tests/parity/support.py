@@ -118,19 +118,19 @@ def give_masks(model, masks):
         block.ff.dropout.multipliers = masks[f"{i}.feed_forward"]
 
 
-def loss_of(model, ids):
+def loss_of(model, ids, label_smoothing=0.0):
     """Logits of all positions but the last, and their mean loss."""
     logits = model(ids[:, :-1])
-    return logits, functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+    return logits, functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), label_smoothing=label_smoothing)
 
 
-def reference_pass(sizes, weights, ids, masks=None, **options):
+def reference_pass(sizes, weights, ids, masks=None, label_smoothing=0.0, **options):
     """Logits, loss and gradients of the reference in double precision, named as the parity program names them."""
     model = sizes.reference(**options).double()
     model.load_state_dict(weights)
     if masks:
         give_masks(model, {name: mask.double() for name, mask in masks.items()})
-    logits, loss = loss_of(model, ids)
+    logits, loss = loss_of(model, ids, label_smoothing)
     loss.backward()
     gradients = {f"gradient.{name}": parameter.grad for name, parameter in model.named_parameters()}
     return {"logits": logits.detach(), "loss": loss.detach()} | gradients

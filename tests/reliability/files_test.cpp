@@ -73,7 +73,7 @@ TEST_F(Files, ThatClaimMoreThanTheyHoldAreRefused) {
   std::string vocabulary = R"({"__metadata__":{"format":"chargpt-model","version":"1","config":"{}","vocabulary":"[0)";
   for (int i = 0; i < 2'000'000; ++i) vocabulary += ",0";
   vocabulary += "]\"}}";
-  expect_refused(with_header("vocabulary", vocabulary.size(), vocabulary), "more than 200000 values");
+  expect_refused(with_header("vocabulary", vocabulary.size(), vocabulary), "more than 1114112 values");
 }
 
 TEST_F(Files, WithWeightsThatAreNotFiniteAreShownAndRefused) {

@@ -27,6 +27,21 @@ TEST_F(RepeatedStop, KillsAtAnyMomentAreNone) {
   expect_same_run("killed", "straight", steps);
 }
 
+TEST_F(RepeatedStop, KillsOfARunWithAnAverageOfItsWeightsAreNone) {
+  const int kills = repetitions(10), steps = 12 * kills;
+  const std::vector<std::string> more = {"--set", "train.ema=0.99",         "--set", "optimizer.name=sgd",
+                                         "--set", "optimizer.momentum=0.9", "--set", "schedule.name=wsd"};
+  ASSERT_EQ(chargpt(words("straight", steps, more)).code, 0);
+  for (int i = 0; i < kills; ++i) {
+    const std::ptrdiff_t line = 1 + static_cast<std::ptrdiff_t>(random_() % 24);
+    SCOPED_TRACE("kill " + std::to_string(i) + " at line " + std::to_string(line));
+    const ProgramResult result = chargpt(words("killed", steps, more), signal_at_line(SIGKILL, line));
+    ASSERT_EQ(result.code, 128 + SIGKILL) << result.err;
+  }
+  ASSERT_EQ(chargpt(words("killed", steps, more)).code, 0);
+  expect_same_run("killed", "straight", steps);
+}
+
 TEST_F(RepeatedStop, SignalsAtAnyMomentAreNone) {
   const int stops = repetitions(50), steps = 8 * stops;
   ASSERT_EQ(chargpt(words("straight", steps)).code, 0);

@@ -77,7 +77,8 @@ class ReliabilityTest : public ProgramTest {
 
   /// Bit for bit: weights, moments and metrics.
   void expect_same_run(const std::string& run, const std::string& other, std::int64_t step) const {
-    for (const char* name : {kModelFileName, kOptimizerFileName}) {
+    const auto files = verify_checkpoint(RunPaths(dir_ / other).checkpoint(step)).files;
+    for (const auto& [name, written] : files) {
       EXPECT_TRUE(file(run, step, name) == file(other, step, name)) << name;
     }
     EXPECT_EQ(metrics(run), metrics(other));

@@ -19,10 +19,12 @@ struct Arguments {
   std::string init;    ///< a model file; empty: new weights
   bool overwrite = false;
   bool allow_data_change = false;
+  bool dry_run = false;
   std::optional<double> max_seconds;
 
   std::string run, model, checkpoint;
-  std::string path;  ///< inspect: of a run, checkpoint or model file
+  std::string weights;  ///< "ema", "raw" or empty
+  std::string path;     ///< inspect: of a run, checkpoint or model file
   std::optional<std::string> prompt;
   std::string prompt_file;
   std::string prompts;  ///< sample: a JSONL file of prompts
@@ -67,6 +69,8 @@ int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
 int run_sweep(const Arguments& arguments);
 int run_sweep_table(const Arguments& arguments);
+int run_data_stats(const Arguments& arguments);
+int run_data_check(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
 int run_metrics_plot(const Arguments& arguments);
 int run_metrics_export(const Arguments& arguments);

@@ -15,6 +15,7 @@ void add_explain(CLI::App& command, Arguments& arguments);
 void add_doctor(CLI::App& command, Arguments& arguments);
 void add_inspect(CLI::App& command, Arguments& arguments);
 void add_bench(CLI::App& command, Arguments& arguments);
+void add_data(CLI::App& command, Arguments& arguments);
 void add_metrics_plot(CLI::App& command, Arguments& arguments);
 void add_metrics_export(CLI::App& command, Arguments& arguments);
 void add_metrics_report(CLI::App& command, Arguments& arguments);

@@ -6,17 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "chargpt/base/config.hpp"
 #include "chargpt/base/corpus.hpp"
 #include "chargpt/base/json.hpp"
 #include "chargpt/base/safetensors.hpp"
 
 namespace chargpt {
 
-// The files of a checkpoint besides its manifest, and what the optimizer's tensors are named before their parameters.
+// The files of a checkpoint besides its manifest. The average of the weights is a model file too, there where train.ema
+// is on; the optimizer's is there where it has a state.
 inline constexpr const char* kModelFileName = "model.safetensors";
+inline constexpr const char* kAverageFileName = "ema.safetensors";
 inline constexpr const char* kOptimizerFileName = "optimizer.safetensors";
-inline constexpr const char* kFirstMoment = "first_moment.";
-inline constexpr const char* kSecondMoment = "second_moment.";
+
+/// What an optimizer keeps for each parameter, as its tensors are named before a dot and the parameter's name.
+std::vector<std::string> optimizer_state(const OptimizerConfig& optimizer);
 
 /// What a checkpoint says of itself besides its tensors; manifest.json, version 1. The file's last member is the
 /// XXH3-128 of the text before it, so that no damage to the manifest itself passes.
@@ -28,8 +32,9 @@ struct Manifest {
   Json build;                             ///< version, compiler, libtorch, instruction set, threads
   std::optional<std::int64_t> best_step;  ///< with the best validation loss so far
   std::optional<double> best_loss;        ///< nats per character
-  double smoothed_loss = 0;               ///< state of the progress display
-  bool acts_pending = false;              ///< stopped after the step but before its evaluation and sample
+  std::int64_t evaluations_since_best = 0;
+  double smoothed_loss = 0;   ///< state of the progress display
+  bool acts_pending = false;  ///< stopped after the step but before its evaluation and sample
 
   Json to_json() const;
   static Manifest from_json(const Json& json, const std::string& source);  ///< Error(unusable_model)

@@ -9,15 +9,21 @@
 
 namespace chargpt {
 
-/// How a data file is cut into documents. `automatic` takes jsonl for a path that ends in ".jsonl", text otherwise.
-enum class DataFormat { automatic, text, jsonl };
+/// What a data file is. `text`: one document; `lines`: each line is a document; `jsonl`: each line is a JSON object
+/// that holds one; `bytes`: one document whose symbols are the 256 bytes, of whatever file; `automatic` takes jsonl for
+/// a path that ends in ".jsonl" (also before ".gz" or ".zst"), text otherwise.
+enum class DataFormat { automatic, text, lines, jsonl, bytes };
 std::string_view name(DataFormat value);
 
-/// How train, validation and test parts are cut from one file. `contiguous`: in file order, at characters of a text and
-/// at documents of JSONL; `document`: whole documents in a seeded random order (JSONL only); `automatic`: contiguous
-/// for text, document for JSONL.
-enum class SplitMethod { automatic, contiguous, document };
+/// How train, validation and test parts are cut. `contiguous`: in file order, at characters of texts and at documents
+/// of lines and JSONL; `document`: whole documents in a seeded random order; `hashed`: whole documents, each by its own
+/// content, so that it keeps its part when others come and go; `automatic`: contiguous for texts, document otherwise.
+enum class SplitMethod { automatic, contiguous, document, hashed };
 std::string_view name(SplitMethod value);
+
+/// Unicode normalisation form (Unicode standard annex 15) that a text is brought into before it is read as characters.
+enum class Normalization { none, nfc, nfkc };
+std::string_view name(Normalization value);
 
 /// Which windows a step trains on: independent uniform draws, or each window once an epoch in a seeded order.
 enum class WindowOrder { random, shuffled };
@@ -54,7 +60,11 @@ std::string_view name(Precision value);
 enum class DecayScope { all, matrices };
 std::string_view name(DecayScope value);
 
-enum class ScheduleName { constant, cosine };
+enum class OptimizerName { adamw, sgd };
+std::string_view name(OptimizerName value);
+
+/// The course of the learning rate after warm-up; see learning_rate(). wsd: warm-up, stable, decay.
+enum class ScheduleName { constant, linear, cosine, step, inverse_sqrt, wsd };
 std::string_view name(ScheduleName value);
 
 /// What happens at a loss or gradient that is not finite. `stop`: the run ends with exit code 76; `skip`: the step
@@ -66,15 +76,20 @@ std::string_view name(NonFinitePolicy value);
 // adding those two lines; parsing, --set, the environment, messages, schema, README table and checkpoints follow.
 
 struct DataConfig {
-  std::string path;
-  std::string val_path;
-  std::string test_path;
+  std::string path{};
+  std::string val_path{};
+  std::string test_path{};
   DataFormat format = DataFormat::automatic;
   std::string field = "text";
+  std::string encoding = "UTF-8";  ///< as iconv names it
+  Normalization normalize = Normalization::none;
   double val_fraction = 0.1;
   double test_fraction = 0.0;
   SplitMethod split = SplitMethod::automatic;
   std::int64_t split_seed = 1;
+  std::string vocabulary{};         ///< a file that gives the vocabulary; empty: made from the data
+  std::int64_t min_count = 1;       ///< rarer characters become the unknown mark
+  std::int64_t max_vocabulary = 0;  ///< most characters kept, the frequent ones; 0: all
   WindowOrder windows = WindowOrder::random;
   std::int64_t stride = 1;
 
@@ -98,10 +113,16 @@ struct ModelConfig {
 };
 
 struct TrainConfig {
-  std::int64_t steps = 2000;     ///< optimizer steps; 0: as many as `epochs` needs
-  std::int64_t epochs = 0;       ///< passes over the training windows; exactly one of steps and epochs is not 0
+  // Exactly one of the first three is not 0 and says how long to train.
+  std::int64_t steps = 2000;     ///< optimizer steps
+  std::int64_t epochs = 0;       ///< passes over the training windows
+  std::int64_t characters = 0;   ///< characters trained on, counted as often as they are
+  double target_loss = 0.0;      ///< validation loss in nats per character at which the run ends; 0: none
+  std::int64_t patience = 0;     ///< evaluations without a new best one after which the run ends; 0: never
   std::int64_t batch = 32;       ///< windows per optimizer step
-  std::int64_t micro_batch = 0;  ///< windows per pass; 0: batch
+  AutoInteger micro_batch = 0;   ///< windows per pass; 0: batch; auto: settled before a run by choose_micro_batch()
+  double label_smoothing = 0.0;  ///< of the training loss, never of an evaluation
+  double ema = 0.0;              ///< decay of the average of the weights; 0: no average
   bool eval_first = false;       ///< evaluate before the first step too
   Interval eval_every = 250;     ///< 0: only at the end
   Interval save_every = 0;       ///< 0: only at evaluations that are the best so far, and at the end
@@ -110,7 +131,7 @@ struct TrainConfig {
   Interval sample_every = 0;     ///< samples are drawn with the `sample` section; 0: none
   NonFinitePolicy on_nonfinite = NonFinitePolicy::stop;
 
-  std::int64_t windows_per_pass() const { return micro_batch == 0 ? batch : micro_batch; }
+  std::int64_t windows_per_pass() const { return micro_batch.value_or(0) == 0 ? batch : *micro_batch; }
   void describe(KeyList& keys);
 };
 
@@ -126,9 +147,11 @@ struct EvalConfig {
 };
 
 struct OptimizerConfig {
+  OptimizerName name = OptimizerName::adamw;
   double learning_rate = 1e-3;
   std::vector<double> betas = {0.9, 0.999};
   double epsilon = 1e-8;
+  double momentum = 0.0;  ///< of SGD
   double weight_decay = 0.01;
   DecayScope decay = DecayScope::all;
   double clip = 0.0;  ///< largest global gradient norm; 0: no clipping
@@ -138,8 +161,11 @@ struct OptimizerConfig {
 
 struct ScheduleConfig {
   ScheduleName name = ScheduleName::constant;
-  std::int64_t warmup = 0;
+  PartOfRun warmup = 0;
   double min_learning_rate = 0.0;
+  PartOfRun decay = {20.0, true};      ///< of wsd: how long before the run's end the decay begins
+  PartOfRun step_size = {30.0, true};  ///< of step: how long each rate lasts
+  double gamma = 0.1;                  ///< of step: factor from one rate to the next
 
   void describe(KeyList& keys);
 };
@@ -151,6 +177,7 @@ struct RunConfig {
   std::int64_t threads = 0;                     ///< 0: as many as the process may use
   bool pin = false;                             ///< whether each thread stays on a core of its own
   std::string stop_signals = "INT, TERM, HUP";  ///< see parse_signal_list()
+  bool tf32 = false;                            ///< matrix products on CUDA in TensorFloat-32
   bool tensorboard = false;                     ///< write event files for TensorBoard beside metrics.jsonl
 
   void describe(KeyList& keys);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "chargpt/base/interval.hpp"
 #include "chargpt/base/json.hpp"
+#include "chargpt/base/part_of_run.hpp"
 
 namespace chargpt {
 
@@ -31,10 +33,13 @@ struct Choice {
   std::function<void(std::size_t)> set;  ///< by position in `names`
 };
 
+/// A whole number that the program may be asked to choose: nothing stands for "auto".
+using AutoInteger = std::optional<std::int64_t>;
+
 /// One config key, bound to the member that holds its value.
 struct ConfigKey {
   using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*,
-                             std::vector<std::string>*, Interval*, Choice>;
+                             std::vector<std::string>*, Interval*, PartOfRun*, AutoInteger*, Choice>;
 
   std::string name;  ///< "section.key"
   Value value;
@@ -43,8 +48,9 @@ struct ConfigKey {
 
   std::string_view section() const;  ///< the part of `name` before the dot
   std::string_view leaf() const;     ///< the part of `name` after the dot
-  std::string type() const;  ///< "truth value", "integer", "number", "text", "numbers", "texts", "interval", or the
-                             ///< names joined by " | "
+  /// "truth value", "integer", "number", "text", "numbers", "texts", "interval", "steps or per cent", "integer or
+  /// auto", or the names joined by " | ".
+  std::string type() const;
   Json get() const;
   /// Sets from a JSON value of the right type (an integer is accepted for a number, 2.0 for an integer).
   /// `where` begins the message of an error: Error(usage) with key, what was got and what is wanted.

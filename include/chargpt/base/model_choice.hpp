@@ -9,12 +9,17 @@
 
 namespace chargpt {
 
+/// Which of a checkpoint's weights: the average of them where there is one, else the raw ones; or one of the two.
+enum class WeightsChoice { automatic, ema, raw };
+std::string_view name(WeightsChoice value);
+
 /// Where sample, eval and explain take their model from.
 struct ModelChoice {
   std::string folder;      ///< a run folder or a checkpoint folder; or empty:
   std::string file;        ///< a model file
   std::string checkpoint;  ///< "best", "last" or a step, within a run folder, for eval also "all"; empty: best, or last
                            ///< without a best
+  WeightsChoice weights = WeightsChoice::automatic;  ///< of a checkpoint; a file has but one kind
 };
 
 /// Where a model file lies and what is known about where it came from.
@@ -25,11 +30,11 @@ struct ChosenModel {
 };
 
 /// Finds the model file that was meant. Errors: no_input when the folder or checkpoint is missing (naming those there
-/// are), usage for a checkpoint name that is none.
+/// are) or has no average of its weights where that is asked for, usage for a checkpoint name that is none.
 ChosenModel choose_model(const ModelChoice& choice);
 
 /// Every checkpoint of a run, in order of step. Error(no_input) when the folder is no run or has none.
-std::vector<ChosenModel> every_checkpoint(const std::string& run_folder);
+std::vector<ChosenModel> every_checkpoint(const std::string& run_folder, WeightsChoice weights);
 
 /// A model that was chosen, and its file, read.
 struct OpenedModel {

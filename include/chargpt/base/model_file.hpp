@@ -37,11 +37,15 @@ class ModelFile {
   ParameterLayout layout_;
 };
 
-/// The vocabulary in a file's metadata. Error(unusable_model).
+/// Whether a file's metadata say what its ids are: a list of characters or, in a file of ours, none for bytes.
+bool has_vocabulary(const SafetensorsFile& file);
+
+/// The vocabulary of a file that has one. Error(unusable_model).
 Tokenizer read_vocabulary(const SafetensorsFile& file);
 
 /// Writes `values` (P floats in the order of the layout) with metadata "format" ("chargpt-model"), "version", "config"
-/// (the model section as JSON), "vocabulary" (JSON array in id order) and "checksum". Errors: cannot_create, io.
+/// (the model section as JSON), "vocabulary" (JSON array in id order; absent for bytes), "normalization" (where there
+/// is one) and "checksum". Errors: cannot_create, io.
 WrittenFile write_model_file(const std::string& path, const ModelConfig& config, const Tokenizer& tokenizer,
                              std::span<const float> values);
 

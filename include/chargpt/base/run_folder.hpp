@@ -49,8 +49,8 @@ class MetricsLog {
  public:
   using Observer = std::function<void(const Json& record)>;
 
-  /// Continues an existing file: records with "step" above `last_step` and a torn last line are dropped. `appended` is
-  /// told of each new record once it is in the file. Errors: cannot_create, io.
+  /// Continues an existing file: records with "step" above `last_step`, the one of an "end" and a torn last line are
+  /// dropped. `appended` is told of each new record once it is in the file. Errors: cannot_create, io.
   MetricsLog(std::string path, std::int64_t last_step, Observer appended = {});
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;

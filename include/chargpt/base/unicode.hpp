@@ -5,6 +5,9 @@
 
 namespace chargpt {
 
+/// General category in two letters, e.g. "Lu": the Unicode standard, table 4-4.
+std::string_view category(char32_t code_point);
+
 /// What a character is, by its Unicode general category: L and M; N; Z and the control characters that are white space;
 /// P and S; all others.
 enum class CharClass { letter, digit, space, punctuation, other };

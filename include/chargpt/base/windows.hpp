@@ -41,8 +41,8 @@ class WindowSchedule {
   std::uint64_t seed_;
 };
 
-/// Optimizer steps of a run: train.steps, or ceil(epochs * windows / batch).
-std::int64_t total_steps(const TrainConfig& train, std::int64_t windows);
+/// Optimizer steps of a run: train.steps, ceil(epochs * windows / batch), or ceil(characters / (batch * context)).
+std::int64_t total_steps(const TrainConfig& train, std::int64_t windows, std::int64_t context);
 
 /// A stretch of one document to be scored: ids[offset + 1 .. offset + length] are each predicted from the ids before
 /// them that lie in ids[offset ..]; the last `scored` of these predictions count. scored <= length <= context.

@@ -14,13 +14,14 @@ namespace chargpt {
 struct RunProgress {
   std::optional<std::int64_t> best_step;  ///< with the lowest validation loss so far
   std::optional<double> best_loss;        ///< nats per character
-  double smoothed_loss = 0.0;             ///< for the display
-  bool acts_pending = false;              ///< stopped after the step but before its evaluation and sample
+  std::int64_t evaluations_since_best = 0;
+  double smoothed_loss = 0.0;  ///< for the display
+  bool acts_pending = false;   ///< stopped after the step but before its evaluation and sample
 };
 
-/// Writes the trainer's weights, moments and manifest as a checkpoint of its current step, then removes old ones
-/// (train.keep). Errors: io, cannot_create, and diverged where a weight or moment is not finite; older checkpoints are
-/// untouched then.
+/// Writes the trainer's weights, their average, the optimizer's state and the manifest as a checkpoint of its current
+/// step, then removes old ones (train.keep). Errors: io, cannot_create, and diverged where one of these numbers is not
+/// finite; older checkpoints are untouched then.
 void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress& progress);
 
 /// What may differ from the checkpoint's data on a resume.

@@ -20,6 +20,9 @@ ChosenDevice choose_device(const std::string& name);
 /// Obeys run.threads; 0 takes usable_threads(). Returns the number used.
 int set_threads(std::int64_t threads);
 
+/// Obeys run.tf32 for the matrix products on `device`. Error(usage) when it asks for it on a CPU.
+void set_tf32(bool tf32, const ChosenDevice& device);
+
 /// Has the C library keep freed memory. glibc gives large blocks back to the kernel and takes them again for every
 /// tensor of every step; kept, a step faults in no pages. For programs whose work is tensors.
 void keep_freed_memory();

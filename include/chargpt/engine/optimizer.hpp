@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/thread_pool.hpp"
@@ -10,32 +11,44 @@
 
 namespace chargpt {
 
-/// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2) over a model's flat
-/// buffers: on the CPU by our own kernel, elsewhere by LibTorch's fused one.
-class AdamW {
+/// What config.name says, over a model's flat buffers: on the CPU by our own kernels, elsewhere by LibTorch.
+///   adamw: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2
+///   sgd:   as torch.optim.SGD, with weight decay added to the gradient, dampening 0, no Nesterov
+class Optimizer {
  public:
   /// `parameters` (32-bit floats) must outlive this, and so must `pool`, whose threads share the work on the CPU.
-  AdamW(FlatParameters& parameters, OptimizerConfig config, ThreadPool& pool);
+  Optimizer(FlatParameters& parameters, OptimizerConfig config, ThreadPool& pool);
 
   /// Clips the gradients to config.clip by their global norm, as torch's clip_grad_norm_ does, and updates the values.
   /// `gradient_norm`: from gradient_norm() on the same gradients.
   void step(double learning_rate, double gradient_norm);
   double gradient_norm() const;  ///< Euclidean norm of all gradients together
 
-  const torch::Tensor& first_moment() const { return first_moment_; }    ///< (P), like the flat values
-  const torch::Tensor& second_moment() const { return second_moment_; }  ///< (P)
+  /// What it carries from step to step besides their number: a buffer (P) like the flat values for each of
+  /// optimizer_state(config), in that order, zeros at first.
+  const std::vector<torch::Tensor>& state() const { return state_; }
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the moments, or without an update
+  void set_steps(std::int64_t steps) { steps_ = steps; }  ///< after restoring the state, or without an update
 
  private:
-  void update(std::int64_t begin, std::int64_t end, double learning_rate, double factor, double weight_decay);
-  void update_by_torch(std::int64_t begin, std::int64_t end, double learning_rate, double weight_decay);
+  /// Of the elements [begin, end); `factor`: of clipping.
+  struct Part {
+    std::int64_t begin;
+    std::int64_t end;
+    double learning_rate;
+    double factor;
+    double weight_decay;
+  };
+  void update(const Part& part);
+  void adamw(const Part& part);
+  void sgd(const Part& part);
+  void adamw_by_torch(const Part& part);
+  void sgd_by_torch(const Part& part);
 
   FlatParameters& parameters_;
   OptimizerConfig config_;
   ThreadPool& pool_;
-  torch::Tensor first_moment_;
-  torch::Tensor second_moment_;
+  std::vector<torch::Tensor> state_;
   std::int64_t steps_ = 0;
 };
 

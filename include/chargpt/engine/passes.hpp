@@ -27,8 +27,9 @@ class Passes {
   void read_weights(bool training);
 
   /// Adds the gradient of share * (mean loss of the batch) to the model's flat gradients. Returns share * (mean loss),
-  /// in nats.
-  double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share);
+  /// in nats. `label_smoothing`: see cross_entropy_gradient().
+  double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share,
+                              double label_smoothing = 0.0);
 
   /// Logits (windows, length, V) of the model's type, on its device, without gradients.
   torch::Tensor logits(const TokenBatch& batch, const DropoutState& dropout = {});
@@ -37,7 +38,8 @@ class Passes {
   std::vector<float> losses(const TokenBatch& batch);
 
  private:
-  torch::Tensor module_losses(const TokenBatch& batch, const DropoutState& dropout, at::Reduction::Reduction reduction);
+  torch::Tensor module_losses(const TokenBatch& batch, const DropoutState& dropout, at::Reduction::Reduction reduction,
+                              double label_smoothing = 0.0);
 
   CharGPT model_;
   AttentionPath path_;

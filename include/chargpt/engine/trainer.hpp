@@ -10,13 +10,14 @@
 #include "chargpt/base/windows.hpp"
 #include "chargpt/engine/optimizer.hpp"
 #include "chargpt/engine/passes.hpp"
+#include "chargpt/engine/weight_average.hpp"
 
 namespace chargpt {
 
 /// What one optimizer step did.
 struct StepReport {
   std::int64_t step = 0;  ///< steps done, this one included
-  double loss = 0.0;      ///< nats per character over the whole batch, before the update
+  double loss = 0.0;      ///< nats per character over the whole batch, before the update; with its label smoothing
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  ///< before clipping
   double seconds = 0.0;
@@ -27,7 +28,8 @@ struct StepReport {
 /// nothing else is carried from step to step.
 class Trainer {
  public:
-  /// A freshly initialised model for `config` (seeded by run.seed). `corpus` must outlive this.
+  /// A freshly initialised model for `config` (seeded by run.seed). `corpus` must outlive this. Error(usage) for a
+  /// schedule that does not fit into the run.
   Trainer(const Config& config, const Corpus& corpus, torch::Device device = torch::kCPU);
 
   /// One optimizer step. `stopped` is asked before each micro-batch; when it says true, nothing is changed and nothing
@@ -40,7 +42,11 @@ class Trainer {
   std::int64_t windows() const { return index_.size(); }  ///< training windows: one epoch
   CharGPT& model() { return passes_.model(); }
   Passes& passes() { return passes_; }
-  AdamW& optimizer() { return optimizer_; }
+  Optimizer& optimizer() { return optimizer_; }
+  /// Of the weights, as train.ema asks for; else nothing.
+  std::optional<WeightAverage>& average() { return average_; }
+  /// Begins with other weights than the fresh ones: (P) floats. To be called before the first step.
+  void set_weights(const torch::Tensor& values);
   const Config& config() const { return config_; }
   const Corpus& corpus() const { return corpus_; }
 
@@ -52,10 +58,27 @@ class Trainer {
   Config config_;
   const Corpus& corpus_;
   Passes passes_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
+  std::optional<WeightAverage> average_;
   WindowIndex index_;
   WindowSchedule schedule_;
   std::int64_t total_steps_;
+};
+
+/// While it lives, the model has the weights that are evaluated and sampled: their average, where there is one.
+class EvaluationWeights {
+ public:
+  explicit EvaluationWeights(Trainer& trainer) : average_(trainer.average()) {
+    if (average_) average_->exchange();
+  }
+  EvaluationWeights(const EvaluationWeights&) = delete;
+  EvaluationWeights& operator=(const EvaluationWeights&) = delete;
+  ~EvaluationWeights() {
+    if (average_) average_->exchange();
+  }
+
+ private:
+  std::optional<WeightAverage>& average_;
 };
 
 }  // namespace chargpt

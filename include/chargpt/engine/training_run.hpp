@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/engine/checkpoint.hpp"
@@ -22,17 +23,24 @@ struct RunEvents {
   std::function<bool()> stopped;                   ///< asked often; true ends the run with its state saved
 };
 
+/// Why a run came to its end, or was interrupted by RunEvents::stopped.
+enum class RunEnd { all_steps, target_loss, patience, interrupted };
+std::string_view name(RunEnd value);
+
 struct RunResult {
   std::int64_t step = 0;  ///< steps done
-  bool finished = false;  ///< all steps; false: stopped
+  RunEnd end = RunEnd::interrupted;
   RunProgress progress;
   std::optional<double> last_loss;  ///< validation, nats per character, after the last step
+
+  bool finished() const { return end != RunEnd::interrupted; }
 };
 
-/// Trains from the trainer's current step to its last: evaluates, samples, saves and writes metrics.jsonl as the config
-/// says. When stopped, the unfinished step is dropped (it is a function of the step number and will be recomputed
-/// identically) and the state saved. How often it evaluates, samples or saves never changes the training. Errors:
-/// diverged, io, cannot_create.
+/// Trains from the trainer's current step to its last, or until train.target_loss or train.patience ends it: evaluates,
+/// samples, saves and writes metrics.jsonl as the config says. When stopped, the unfinished step is dropped (it is a
+/// function of the step number and will be recomputed identically) and the state saved. How often it evaluates, samples
+/// or saves never changes the training. Acts whose interval is in seconds, counted from the call, are the only ones
+/// that depend on time. Errors: diverged, io, cannot_create.
 RunResult run_training(Trainer& trainer, const RunPaths& paths, const RunProgress& progress, const RunEvents& events);
 
 }  // namespace chargpt

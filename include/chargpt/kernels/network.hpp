@@ -39,8 +39,14 @@ class Network {
   void load(const float* values, bool training) { weights_.load(values, training, pool_); }
 
   /// Adds the gradient of share * (mean loss of the batch) to `gradients` (layout().size()). Returns the mean loss, in
-  /// nats. std::logic_error where the weights were not loaded for training.
-  double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share, float* gradients);
+  /// nats. `label_smoothing`: see cross_entropy_gradient(). std::logic_error where the weights were not loaded
+  /// for training.
+  double accumulate_gradients(const TokenBatch& batch, const DropoutState& dropout, double share, float* gradients,
+                              double label_smoothing = 0.0);
+
+  /// Bytes of the activations that accumulate_gradients() keeps at a time for a batch of `windows` whole windows.
+  static std::int64_t training_bytes(const ModelConfig& config, std::int64_t vocabulary, int threads,
+                                     std::int64_t windows);
 
   /// Loss in nats of each target: (windows, length).
   std::vector<float> losses(const TokenBatch& batch);

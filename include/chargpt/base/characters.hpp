@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chargpt/base/config.hpp"
+
+namespace chargpt {
+
+// How bytes become the characters that a model reads: the same for training, prompts and evaluation.
+
+/// Each byte as a character of its own, U+0000 to U+00FF.
+std::u32string byte_characters(std::string_view bytes);
+
+/// Code points of `text`, normalised. Nothing else is changed: line ends, for one, stay as they are. Error(bad_data) as
+/// decode_utf8.
+std::u32string text_characters(std::string_view text, Normalization form, const std::string& source);
+
+/// `text` without the U+FEFF it may begin with, which Windows programs write to say that a file is UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
+}  // namespace chargpt

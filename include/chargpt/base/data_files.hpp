@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace chargpt {
+
+/// The files that a data path means, in a fixed order: itself, if it is a file; those in a folder and its folders, by
+/// name (hidden ones, which begin with a dot, are left out); "-": standard input; or those that match it as a pattern
+/// with *, ?, [...] and {a,b}, by name. Error(no_input) when there is none.
+std::vector<std::string> data_files(const std::string& path);
+
+/// Whether an existing `file` is among those that a data path means.
+bool is_data_file(const std::string& file, const std::string& path);
+
+/// Contents of a file, or of standard input for "-". Errors as read_file.
+std::string read_data_file(const std::string& path);
+
+}  // namespace chargpt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace chargpt {
+
+/// Bytes of memory that this process may still take: the least of what the system has available, what its control
+/// groups (versions 1 and 2) leave, and what its limit of address space (ulimit -v) leaves. `root`: where the files of
+/// the system lie.
+std::int64_t available_memory(const std::string& root = "");
+
+/// Bytes of memory that this process has had resident at most so far.
+std::int64_t peak_resident_memory();
+
+}  // namespace chargpt

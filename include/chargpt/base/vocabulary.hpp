@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chargpt/base/config.hpp"
+#include "chargpt/base/corpus.hpp"
+#include "chargpt/base/tokenizer.hpp"
+
+namespace chargpt {
+
+/// How often each character stands in documents.
+class CharacterCounts {
+ public:
+  void add(const Documents& documents);
+  std::uint64_t count(char32_t character) const { return counts_[character]; }
+  std::set<char32_t> characters() const;
+
+  /// The vocabulary that data.min_count and data.max_vocabulary leave of these characters, as load_corpus() says it. It
+  /// has the unknown mark where either key leaves characters out, whether or not there are such. Error(bad_data) when
+  /// none is left.
+  Tokenizer tokenizer(const DataConfig& data, bool end_mark) const;
+
+ private:
+  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(0x110000);
+};
+
+/// The vocabulary that data.vocabulary names: that of a run folder's best model or of a model file (.safetensors), or
+/// the characters of a text. A text's has the end mark where `end_mark` says so, and the unknown mark by the same keys
+/// as above. Errors as reading these; usage for a vocabulary of bytes.
+Tokenizer given_vocabulary(const DataConfig& data, bool end_mark);
+
+}  // namespace chargpt

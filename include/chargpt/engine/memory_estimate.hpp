@@ -1,0 +1,23 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+
+#include "chargpt/base/config.hpp"
+
+namespace chargpt {
+
+/// Bytes that training takes beside the program and its text: weights, gradients, the optimizer's state, the average of
+/// the weights, and the activations of a pass of `windows` windows. An estimate from above; on a GPU, of its memory.
+std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t windows);
+
+/// The bytes of `device` that are free for this process.
+std::int64_t free_memory(c10::Device device);
+
+/// What train.micro_batch "auto" becomes: 0, the whole batch, if that fits into `available` bytes with a fifth of them
+/// to spare; else the windows of a half, a quarter, ... of the batch, rounded up, or 1.
+std::int64_t choose_micro_batch(const Config& config, std::int64_t vocabulary, c10::Device device,
+                                std::int64_t available);
+
+}  // namespace chargpt

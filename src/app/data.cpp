@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chargpt/app/arguments.hpp"
+#include "chargpt/app/resolve.hpp"
+#include "chargpt/base/leaks.hpp"
+#include "chargpt/base/output.hpp"
+#include "chargpt/base/table.hpp"
+#include "chargpt/base/text_statistics.hpp"
+#include "chargpt/base/unicode.hpp"
+#include "chargpt/base/utf8.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t kShown = 40;  // rows of the vocabulary in a terminal
+
+Config data_config(const Arguments& arguments) {
+  Config config = resolve_config(arguments).config;
+  check_rules(config);
+  if (!config.data.path.empty()) return config;
+  throw Error(ExitCode::usage, "which text? Give --data PATH, or data.path in the config");
+}
+
+/// Files that are named one by one are looked at together.
+Json all_statistics(const DataConfig& data) {
+  Json files = Json::array();
+  for (const std::string& path : {data.path, data.val_path, data.test_path}) {
+    if (!path.empty()) files.push_back(text_statistics(read_documents(path, data)));
+  }
+  return files;
+}
+
+/// The most frequent characters, as they can be shown.
+std::string vocabulary_table(Json vocabulary) {
+  std::stable_sort(vocabulary.begin(), vocabulary.end(),
+                   [](const Json& a, const Json& b) { return a["count"] > b["count"]; });
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < std::min(kShown, vocabulary.size()); ++i) {
+    Json& row = rows.emplace_back(vocabulary[i]);
+    row["char"] = encode_utf8(visible(decode_utf8(row["char"].get<std::string>(), "a character")[0]));
+  }
+  std::string text = to_table(rows);
+  if (vocabulary.size() > kShown)
+    text += fmt::format("and {} rarer ones; --json lists all\n", vocabulary.size() - kShown);
+  return text;
+}
+
+std::string report(const Json& file) {
+  std::string text = to_lines(file);
+  text += fmt::format("longest_line  {} characters (document {}, line {})\n", file["longest_line"]["characters"].dump(),
+                      file["longest_line"]["document"].dump(), file["longest_line"]["line"].dump());
+  text += "\ncharacters by script\n" + to_lines(file["scripts"]);
+  if (!file["suspicious"].empty()) text += "\nsuspicious characters\n" + to_table(file["suspicious"]);
+  if (file["suspiciously_many_characters"].get<bool>()) {
+    text += "\nso many different characters are seldom meant: was the file decoded with the right data.encoding?\n";
+  }
+  return text + "\nthe most frequent characters\n" + vocabulary_table(file["vocabulary"]);
+}
+
+Json part_row(const Corpus& corpus, Part part) {
+  const Split& split = corpus.part(part);
+  return {{"part", name(part)}, {"documents", split.documents()}, {"characters", split.ids.size()}};
+}
+
+Json check_json(const Corpus& corpus, const std::vector<Leak>& leaks) {
+  Json json = {{"v", 1},
+               {"bytes", corpus.fingerprint.bytes},
+               {"hash", corpus.fingerprint.hash},
+               {"vocabulary_size", corpus.tokenizer.size()},
+               {"parts", Json::array()},
+               {"leaks", Json::array()}};
+  for (const Part part : {Part::train, Part::val, Part::test}) json["parts"].push_back(part_row(corpus, part));
+  for (const Leak& leak : leaks) {
+    json["leaks"].push_back({{"piece", name(leak.piece)},
+                             {"from", name(leak.from)},
+                             {"to", name(leak.to)},
+                             {"count", leak.count},
+                             {"example", leak.example}});
+  }
+  return json;
+}
+
+}  // namespace
+
+int run_data_stats(const Arguments& arguments) {
+  const Json files = all_statistics(data_config(arguments).data);
+  if (arguments.json) {
+    write_output(to_json_line({{"v", 1}, {"files", files}}) + "\n");
+    return 0;
+  }
+  std::string text;
+  for (const Json& file : files) text += (text.empty() ? "" : "\n") + report(file);
+  write_output(text);
+  return 0;
+}
+
+int run_data_check(const Arguments& arguments) {
+  Config config = data_config(arguments);
+  config.model.context = 1;  // what a window needs is the model's affair
+  const Corpus corpus = load_corpus(config);
+  const std::vector<Leak> leaks = find_leaks(corpus);
+  const Json json = check_json(corpus, leaks);
+  if (arguments.json) {
+    write_output(to_json_line(json) + "\n");
+  } else {
+    write_output(to_lines(json) + "\n" + to_table(json["parts"]));
+  }
+  for (const Leak& leak : leaks) {
+    write_message(fmt::format("leak: {} {}{} of {} in {} too, the first: {}\n", leak.count, name(leak.piece),
+                              leak.count == 1 ? "" : "s", name(leak.to), name(leak.from), shown(leak.example)));
+  }
+  return leaks.empty() ? 0 : 1;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,84 @@
+#include "chargpt/base/memory.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+/// The number that a file begins with; nothing where there is none ("max") or no file.
+std::optional<std::int64_t> number_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::int64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+/// The number behind a word in a file of lines "word number".
+std::optional<std::int64_t> number_behind(const fs::path& path, const std::string& wanted) {
+  std::ifstream file(path);
+  for (std::string word, line; file >> word; std::getline(file, line)) {
+    std::int64_t number = 0;
+    if (word == wanted && file >> number) return number;
+  }
+  return std::nullopt;
+}
+
+std::int64_t left_by_system(const fs::path& root) {
+  const auto kilobytes = number_behind(root / "proc/meminfo", "MemAvailable:");
+  return kilobytes ? *kilobytes * 1024 : kUnlimited;
+}
+
+/// Of one group: its limit less what it uses, but for the file contents that the kernel gives up when memory is short.
+std::int64_t left_by_group(const fs::path& group, const char* limit_file, const char* usage_file) {
+  const auto limit = number_in(group / limit_file), usage = number_in(group / usage_file);
+  if (!limit || !usage) return kUnlimited;
+  const std::int64_t files = number_behind(group / "memory.stat", "inactive_file").value_or(0);
+  return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *usage - files));
+}
+
+/// Of the process's group and those above it, which may have lower limits.
+std::int64_t left_by_groups(const fs::path& root) {
+  const fs::path top = root / "sys/fs/cgroup";
+  std::int64_t left = left_by_group(top / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes");
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("0::/")) continue;
+    for (fs::path inside = line.substr(4);; inside = inside.parent_path()) {
+      left = std::min(left, left_by_group(top / inside, "memory.max", "memory.current"));
+      if (inside.empty()) break;
+    }
+  }
+  return left;
+}
+
+std::int64_t left_by_limit(const fs::path& root) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  const std::int64_t used = number_in(root / "proc/self/statm").value_or(0) * ::sysconf(_SC_PAGESIZE);
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used);
+}
+
+}  // namespace
+
+std::int64_t available_memory(const std::string& root) {
+  const fs::path files = root + "/";
+  return std::min({left_by_system(files), left_by_groups(files), left_by_limit(files)});
+}
+
+std::int64_t peak_resident_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;  // Linux counts kilobytes
+}
+
+}  // namespace chargpt

@@ -1,0 +1,65 @@
+#include "chargpt/base/vocabulary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chargpt/base/model_choice.hpp"
+
+namespace chargpt {
+namespace {
+
+bool has_unknown_mark(const DataConfig& data) { return data.min_count > 1 || data.max_vocabulary > 0; }
+
+ModelChoice model_named(const std::string& path) {
+  return std::filesystem::is_directory(path) ? ModelChoice{path, "", ""} : ModelChoice{"", path, ""};
+}
+
+}  // namespace
+
+void CharacterCounts::add(const Documents& documents) {
+  for (const auto& text : documents.texts) {
+    for (const char32_t character : text) ++counts_[character];
+  }
+}
+
+std::set<char32_t> CharacterCounts::characters() const {
+  std::set<char32_t> found;
+  for (char32_t character = 0; character < counts_.size(); ++character) {
+    if (counts_[character] > 0) found.insert(found.end(), character);
+  }
+  return found;
+}
+
+Tokenizer CharacterCounts::tokenizer(const DataConfig& data, bool end_mark) const {
+  const auto found = characters();
+  std::vector<char32_t> kept;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(kept),
+               [&](char32_t c) { return count(c) >= static_cast<std::uint64_t>(data.min_count); });
+  std::stable_sort(kept.begin(), kept.end(), [this](char32_t a, char32_t b) { return count(a) > count(b); });
+  const auto most = static_cast<std::size_t>(data.max_vocabulary);
+  if (most > 0 && kept.size() > most) kept.resize(most);
+  if (kept.empty()) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: none of its {} different characters stands there {} times: lower "
+                                                "data.min_count",
+                                                data.path, found.size(), data.min_count));
+  }
+  return {{kept.begin(), kept.end()}, end_mark, has_unknown_mark(data), data.normalize};
+}
+
+Tokenizer given_vocabulary(const DataConfig& data, bool end_mark) {
+  const std::string& path = data.vocabulary;
+  if (std::filesystem::is_directory(path) || path.ends_with(".safetensors")) {
+    Tokenizer tokenizer = open_model(model_named(path)).file.tokenizer();
+    if (!tokenizer.is_bytes()) return tokenizer;
+    throw Error(ExitCode::usage, fmt::format("data.vocabulary = {} is of bytes: set data.format to bytes", path));
+  }
+  DataConfig as_text = data;
+  as_text.format = DataFormat::text;
+  CharacterCounts counts;
+  counts.add(read_documents(path, as_text));
+  return {counts.characters(), end_mark, has_unknown_mark(data), data.normalize};
+}
+
+}  // namespace chargpt

@@ -1,0 +1,66 @@
+#include "chargpt/engine/memory_estimate.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include "chargpt/base/checkpoint_folder.hpp"
+#include "chargpt/base/memory.hpp"
+#include "chargpt/base/model_size.hpp"
+#include "chargpt/kernels/network.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t kFloat = 4;  // bytes
+
+bool is_native(const Config& config, c10::Device device) {
+  switch (config.model.attention) {
+    case AttentionPath::automatic:
+      return device.is_cpu();
+    case AttentionPath::native:
+      return true;
+    case AttentionPath::heads:
+    case AttentionPath::fused:
+      return false;
+  }
+  return false;
+}
+
+/// Numbers that the modules keep of a window for the way back, or need on it.
+std::int64_t module_numbers(const ModelConfig& model, std::int64_t vocabulary) {
+  const std::int64_t T = model.context;
+  const std::int64_t attention = model.heads * T * T * (model.dropout > 0.0 ? 6 : 4);  // scores, weights, multipliers
+  const std::int64_t block = 24 * T * model.width + attention;
+  return model.layers * block + 4 * T * vocabulary;  // logits, their logarithms, gradients
+}
+
+}  // namespace
+
+std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t windows) {
+  const bool native = is_native(config, device);
+  std::int64_t copies = 2 + static_cast<std::int64_t>(optimizer_state(config.optimizer).size());
+  if (config.train.ema > 0.0) copies += 2;  // the average, and a third place while it changes places with the weights
+  if (native) copies += 2;                  // the weights as the products read them, forward and back
+  const std::int64_t parameters = kFloat * copies * parameter_count(config.model, vocabulary);
+  if (native) return parameters + Network::training_bytes(config.model, vocabulary, at::get_num_threads(), windows);
+  return parameters + kFloat * windows * module_numbers(config.model, vocabulary);
+}
+
+std::int64_t free_memory(c10::Device device) {
+  if (device.is_cpu()) return available_memory();
+  at::globalContext().lazyInitDevice(device.type());
+  return static_cast<std::int64_t>(c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first);
+}
+
+std::int64_t choose_micro_batch(const Config& config, std::int64_t vocabulary, c10::Device device,
+                                std::int64_t available) {
+  const std::int64_t batch = config.train.batch;
+  std::int64_t windows = batch;
+  while (windows > 1 && training_memory(config, vocabulary, device, windows) > available / 5 * 4) {
+    windows = (windows + 1) / 2;
+  }
+  return windows == batch ? 0 : windows;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,65 @@
+#include "chargpt/base/leaks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace chargpt {
+namespace {
+
+const std::string kLong(kLongLine, 'a');
+
+/// A split of these documents, with end marks.
+Split split_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
+  Split split;
+  for (const std::string& text : texts) {
+    const auto ids = tokenizer.encode(tokenizer.characters(text, "t"), "t");
+    split.ids.insert(split.ids.end(), ids.begin(), ids.end());
+    split.ids.push_back(Tokenizer::end_mark_id());
+    split.starts.push_back(static_cast<std::int64_t>(split.ids.size()));
+  }
+  return split;
+}
+
+std::vector<Leak> leaks_of(const std::vector<std::string>& train, const std::vector<std::string>& val,
+                           const std::vector<std::string>& test = {}) {
+  const Tokenizer tokenizer({U'\n', U'a', U'b', U'c', U'\u00F6'}, true);
+  return find_leaks({tokenizer, split_of(train, tokenizer), split_of(val, tokenizer), split_of(test, tokenizer), {}});
+}
+
+TEST(Leaks, PartsWithNothingInCommonHaveNone) {
+  EXPECT_TRUE(leaks_of({"a", "ab"}, {"b", "ba"}, {"abc"}).empty());
+  EXPECT_TRUE(leaks_of({"a", "a"}, {"b", "b"}).empty());  // twice in one part is no leak
+}
+
+TEST(Leaks, ADocumentInTwoPartsIsOne) {
+  const auto leaks = leaks_of({"a", "b\u00F6", "c"}, {"b\u00F6", "bb", "c"}, {"bb"});
+  ASSERT_EQ(leaks.size(), 2U);
+  EXPECT_EQ(leaks[0].piece, Piece::document);
+  EXPECT_EQ(leaks[0].from, Part::train);
+  EXPECT_EQ(leaks[0].to, Part::val);
+  EXPECT_EQ(leaks[0].count, 2);
+  EXPECT_EQ(leaks[0].example, "b\u00F6<|e|>");
+  EXPECT_EQ(leaks[1].from, Part::val);
+  EXPECT_EQ(leaks[1].to, Part::test);
+}
+
+TEST(Leaks, ALongLineInTwoPartsIsOne) {
+  const auto leaks = leaks_of({"c\n" + kLong + "\nb"}, {"cc\n" + kLong});
+  ASSERT_EQ(leaks.size(), 1U);
+  EXPECT_EQ(leaks[0].piece, Piece::line);
+  EXPECT_EQ(leaks[0].count, 1);
+  EXPECT_EQ(leaks[0].example, kLong);
+}
+
+TEST(Leaks, AShortLineMayStandInTwoParts) {
+  EXPECT_TRUE(leaks_of({"c\n" + kLong.substr(1) + "\nb"}, {"cc\n" + kLong.substr(1)}).empty());
+}
+
+TEST(Leaks, AnEndMarkOrANewlineBehindALineIsTheSame) {
+  EXPECT_EQ(leaks_of({kLong + "\nb"}, {"c\n" + kLong + "\n"}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,78 @@
+#include "chargpt/base/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "support/temp_dir.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// A system of one gigabyte available, whose process is in the group /a/b.
+class AvailableMemory : public testing::Test {
+ protected:
+  AvailableMemory() {
+    put("proc/meminfo", "MemTotal: 4194304 kB\nMemAvailable: 1048576 kB\nBuffers: 5 kB\n");
+    put("proc/self/cgroup", "0::/a/b\n");
+  }
+  void put(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = dir_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    dir_.write(name, text);
+  }
+  void put_group(const std::string& group, const std::string& limit, std::int64_t used_mib) {
+    put("sys/fs/cgroup" + group + "/memory.max", limit + "\n");
+    put("sys/fs/cgroup" + group + "/memory.current", std::to_string(used_mib * kMiB) + "\n");
+  }
+  std::int64_t mib() const { return available_memory(dir_.path()) / kMiB; }
+
+  TempDir dir_;
+};
+
+TEST_F(AvailableMemory, IsTheSystemsWhereNoGroupIsLimited) {
+  EXPECT_EQ(mib(), 1024);
+  put_group("/a/b", "max", 5000);
+  EXPECT_EQ(mib(), 1024);
+}
+
+TEST_F(AvailableMemory, IsWhatTheGroupOrOneAboveItLeaves) {
+  put_group("/a/b", std::to_string(900 * kMiB), 400);
+  EXPECT_EQ(mib(), 500);
+  put_group("/a", std::to_string(700 * kMiB), 450);
+  EXPECT_EQ(mib(), 250);
+  put_group("", std::to_string(600 * kMiB), 599);
+  EXPECT_EQ(mib(), 1);
+  put_group("", std::to_string(600 * kMiB), 601);
+  EXPECT_EQ(mib(), 0);
+}
+
+TEST_F(AvailableMemory, CountsFilesThatTheKernelCanForgetAsFree) {
+  put_group("/a/b", std::to_string(900 * kMiB), 800);
+  put("sys/fs/cgroup/a/b/memory.stat", "anon 1\ninactive_file " + std::to_string(300 * kMiB) + "\nactive_file 2\n");
+  EXPECT_EQ(mib(), 400);
+}
+
+TEST_F(AvailableMemory, KnowsGroupsOfVersionOne) {
+  put("proc/self/cgroup", "5:memory:/x\n");
+  put("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(300 * kMiB));
+  put("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(100 * kMiB));
+  EXPECT_EQ(mib(), 200);
+}
+
+TEST(AvailableMemoryHere, IsSomeMemory) {
+  EXPECT_GT(available_memory(), kMiB);
+  EXPECT_LT(available_memory(), std::int64_t{1} << 50);
+}
+
+TEST(PeakResidentMemory, IsWhatWasTouchedAtOnce) {
+  const std::int64_t before = peak_resident_memory();
+  const std::vector<char> block(static_cast<std::size_t>(before) + (64 << 20), 1);
+  EXPECT_GE(peak_resident_memory(), static_cast<std::int64_t>(block.size()));
+}
+
+}  // namespace
+}  // namespace chargpt

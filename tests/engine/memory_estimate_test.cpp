@@ -1,0 +1,63 @@
+#include "chargpt/engine/memory_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "chargpt/base/model_size.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t kVocabulary = 65;
+
+Config config_of(AttentionPath path) {
+  Config config;
+  config.model.attention = path;
+  config.train.batch = 100;
+  return config;
+}
+
+std::int64_t memory(const Config& config, std::int64_t windows) {
+  return training_memory(config, kVocabulary, c10::kCPU, windows);
+}
+
+TEST(TrainingMemory, CountsEachCopyOfTheParameters) {
+  Config config = config_of(AttentionPath::fused);
+  const std::int64_t parameters = 4 * parameter_count(config.model, kVocabulary), adamw = memory(config, 1);
+  config.train.ema = 0.99;
+  EXPECT_EQ(memory(config, 1), adamw + 2 * parameters);
+  config.train.ema = 0.0;
+  config.optimizer.name = OptimizerName::sgd;
+  EXPECT_EQ(memory(config, 1), adamw - 2 * parameters);
+  config.optimizer.momentum = 0.9;
+  EXPECT_EQ(memory(config, 1), adamw - parameters);
+}
+
+TEST(TrainingMemory, GrowsWithThePassOnEveryPath) {
+  for (const AttentionPath path :
+       {AttentionPath::automatic, AttentionPath::heads, AttentionPath::fused, AttentionPath::native}) {
+    EXPECT_GT(memory(config_of(path), 2), memory(config_of(path), 1)) << name(path);
+  }
+}
+
+/// In which a batch of windows is split where this much memory is free.
+std::int64_t chosen(const Config& config, std::int64_t available) {
+  return choose_micro_batch(config, kVocabulary, c10::kCPU, available);
+}
+
+TEST(ChooseMicroBatch, IsTheWholeBatchWhereThatFits) {
+  EXPECT_EQ(chosen(config_of(AttentionPath::fused), std::int64_t{1} << 40), 0);
+}
+
+TEST(ChooseMicroBatch, HalvesTheBatchUntilItFitsWithRoomToSpare) {
+  const Config config = config_of(AttentionPath::fused);
+  for (const std::int64_t fitting : {50, 25, 13, 7, 4, 2, 1}) {
+    EXPECT_EQ(chosen(config, memory(config, fitting) / 4 * 5 + 8), fitting);
+    EXPECT_LT(chosen(config, memory(config, fitting) / 4 * 5 - 8), std::max<std::int64_t>(fitting, 2));
+  }
+  EXPECT_EQ(chosen(config, 0), 1);
+}
+
+TEST(FreeMemory, IsSomeOnTheCpu) { EXPECT_GT(free_memory(c10::kCPU), 1 << 20); }
+
+}  // namespace
+}  // namespace chargpt
