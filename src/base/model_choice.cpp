@@ -127,6 +127,8 @@ ModelFile read_model(const ChosenModel& chosen) {
     return ModelFile(chosen.file);
   } catch (const Error& error) {
     if (error.code() != ExitCode::unusable_model) throw;
+    // Removed since it was chosen, which is no damage: to be chosen again.
+    if (!fs::exists(folder)) throw Error(ExitCode::no_input, error.what());
     throw Error(error.code(), error.what() + advice(RunPaths(chosen.run_folder), *chosen.step));
   }
 }
