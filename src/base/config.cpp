@@ -92,6 +92,8 @@ void TrainConfig::describe(KeyList& keys) {
   keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
   keys.add("sample_every", sample_every, between(0, kMaxSteps),
            "Steps between samples shown while training, or e.g. \"1 epoch\", \"10 minutes\"; 0: none.");
+  keys.add("sample_prompts", sample_prompts,
+           "Texts that samples while training continue, one sample each; empty: sample.prompt alone.");
   keys.add("on_nonfinite", on_nonfinite,
            "At a loss or gradient that is not finite: stop the run (exit code 76), or skip the step's update.");
 }
@@ -161,7 +163,7 @@ void SampleConfig::describe(KeyList& keys) {
   keys.add("samples", samples, between(1, kMaxSteps), "Number of samples; sample i uses sample.seed + i.");
   keys.add("ban", ban, "Characters that are never written.");
   keys.add("allow", allow, "The only characters that are written; empty: all.");
-  keys.add("repetition_penalty", repetition_penalty, {0, 100, true, false},
+  keys.add("repetition_penalty", repetition_penalty, between(0.01, 100),
            "Divides positive logits of recent characters, multiplies negative ones; 1: none.");
   keys.add("presence_penalty", presence_penalty, between(-100, 100),
            "Taken from the logit of each recent character; 0: none.");

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "chargpt/base/bootstrap.hpp"
@@ -56,8 +57,11 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
   }
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
   Passes passes(subject.loaded.model, request.config.run);
-  return evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped,
-                  each);
+  const Evaluation evaluation = evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows,
+                                         request.config.eval.batch, stopped, each);
+  if (std::isfinite(evaluation.nats)) return evaluation;
+  throw Error(ExitCode::unusable_model,
+              fmt::format("{} gives a loss that is not finite: its weights are unusable", subject.chosen.file));
 }
 
 /// Scores with what was asked for about single characters: a file, a table of parts.
@@ -83,6 +87,8 @@ Evaluation evaluate_with_reports(const Request& request, Subject& subject, PartT
     }
   }
   if (file) file->close();
+  if (file && request.stop_signal->load() != 0)
+    spdlog::warn("warning: {} holds only the characters that were scored before the stop", request.per_char);
   return evaluation;
 }
 
@@ -176,8 +182,9 @@ Json result(const Request& request, const OpenedModel& opened) {
   return json;
 }
 
-std::string report(const Json& result) {
-  std::string text = to_lines(result);
+/// What was asked for besides the score.
+std::string extras(const Json& result) {
+  std::string text;
   if (result.contains("parts")) text += fmt::format("\n{}", to_table(result["parts"]));
   if (result.contains("baselines")) {
     text += fmt::format("\nnats per character of simpler models\n{}", to_lines(result["baselines"]));
@@ -191,7 +198,9 @@ std::string report(const Json& result) {
   return text;
 }
 
-/// One row a checkpoint.
+std::string report(const Json& result) { return to_lines(result) + extras(result); }
+
+/// One row a checkpoint, and below what was asked for besides.
 std::string report_all(const Json& results) {
   Json rows = Json::array();
   for (const Json& result : results) {
@@ -199,7 +208,12 @@ std::string report_all(const Json& results) {
     for (const char* name : {"step", "nats_per_char", "perplexity", "bits_per_char", "characters"})
       row[name] = result[name];
   }
-  return to_table(rows);
+  std::string text = to_table(rows);
+  for (const Json& result : results) {
+    const std::string more = extras(result);
+    if (!more.empty()) text += fmt::format("\nstep {}\n{}", result["step"].dump(), more);
+  }
+  return text;
 }
 
 }  // namespace
