@@ -26,12 +26,28 @@ TEST_F(TrainLoop, ADryRunSaysWhatTheRunTakesAndWritesNothing) {
   EXPECT_EQ(json["evaluations"], 2.0);
   const double parameters = json["parameters"].get<double>();
   EXPECT_DOUBLE_EQ(json["checkpoint_mib"].get<double>(), 4 * 4 * parameters / (1 << 20));
-  for (const char* key : {"memory_mib", "peak_rss_mib", "step_seconds", "seconds"}) {
+  EXPECT_EQ(json["fits"], true);
+  for (const char* key : {"memory_mib", "free_mib", "peak_rss_mib", "step_seconds", "seconds"}) {
     EXPECT_GT(json[key].get<double>(), 0.0) << key;
   }
   const ProgramResult text = chargpt({"train", "--config", "t.json", "--dry-run"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("MiB a checkpoint"), std::string::npos) << text.out;
+}
+
+TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
+  const std::vector<std::string> words = {
+      "train", "--config", "t.json", "--dry-run", "--set", "model.attention=heads", "--set", "model.context=1024",
+      "--set", "train.batch=1048576"};
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const ProgramResult result = chargpt(as_json);
+  const Json json = report(result);
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_GT(json["memory_mib"].get<double>(), json["free_mib"].get<double>());
+  EXPECT_FALSE(json.contains("step_seconds"));
+  EXPECT_NE(result.err.find("warning: training will take about"), std::string::npos) << result.err;
+  EXPECT_NE(chargpt(words).out.find("not measured"), std::string::npos);
 }
 
 TEST_F(TrainLoop, SaysWhyItStopped) {
