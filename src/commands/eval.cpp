@@ -32,12 +32,28 @@ struct Subject {
   ScoredText text;
 };
 
+std::string units(const Tokenizer& tokenizer) {
+  if (tokenizer.is_bytes()) return "bytes";
+  return fmt::format("characters (data.normalize {})", name(tokenizer.normalization()));
+}
+
+/// What one model calls a character has to be one for the other.
+void require_same_units(const OpenedModel& other, const Tokenizer& tokenizer, const Subject& first) {
+  const std::string mine = units(first.loaded.tokenizer), others = units(tokenizer);
+  if (mine == others) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--compare: {} reads {} and {} reads {}, which cannot be paired; evaluate each and compare their "
+                          "bits_per_byte",
+                          first.chosen.file, mine, other.chosen.file, others));
+}
+
 /// `first`: the model whose run's data is scored, unless --data names another; without it, this one.
 Subject load_subject(const Request& request, const OpenedModel& opened, const Subject* first = nullptr) {
   const ChosenModel& chosen = opened.chosen;
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
+  if (first != nullptr) require_same_units(opened, loaded.tokenizer, *first);
   const Tokenizer& of_run = first == nullptr ? loaded.tokenizer : first->loaded.tokenizer;
   ScoredText text = text_to_score(request, first == nullptr ? chosen : first->chosen, of_run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};

@@ -207,6 +207,9 @@ TEST_F(Eval, AModelOfAnotherVocabularyIsComparedOverWhatBothScore) {
   for (const Json& part : json["parts"]) digits += part["part"] == "digit" ? part["characters"].get<std::int64_t>() : 0;
   EXPECT_GT(digits, 0);
   EXPECT_EQ(json["comparison"]["characters"], json["characters"].get<std::int64_t>() - digits);
+  ASSERT_EQ(train("runs/bytes", {"--set", "data.format=bytes"}).code, 0);
+  expect_error(chargpt({"eval", "--run", "runs/r", "--compare", "runs/bytes", "--quiet"}), 2,
+               {"runs/r", "characters (data.normalize none)", "runs/bytes", "reads bytes", "bits_per_byte"});
   const ProgramResult told = chargpt({"eval", "--run", "runs/r", "--compare", "runs/letters"});
   EXPECT_NE(told.err.find("not in the vocabulary"), std::string::npos) << told.err;
 }
