@@ -50,6 +50,28 @@ TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
   EXPECT_NE(chargpt(words).out.find("not measured"), std::string::npos);
 }
 
+/// Of a pass of many windows more than of one, so that the program itself does not count.
+TEST_F(TrainLoop, TheMemoryOfAPassIsNearItsEstimate) {
+  const auto sizes = [&](const std::string& path, const std::string& dropout, int windows) {
+    const Json json = report(chargpt(
+        {"train", "--config", "t.json", "--dry-run", "--json", "--quiet", "--set", "data.val_fraction=0", "--set",
+         "model.width=64", "--set", "model.heads=4", "--set", "model.context=128", "--set", "model.layers=2", "--set",
+         "model.attention=" + path, "--set", "model.dropout=" + dropout, "--set",
+         "train.batch=" + std::to_string(windows)}));
+    return std::pair(json["memory_mib"].get<double>(), json["peak_rss_mib"].get<double>());
+  };
+  for (const std::string path : {"heads", "fused"}) {
+    for (const std::string dropout : {"0", "0.2"}) {
+      SCOPED_TRACE(path + ", dropout " + dropout);
+      const auto [estimate_of_one, taken_by_one] = sizes(path, dropout, 1);
+      const auto [estimate, taken] = sizes(path, dropout, 128);
+      const double estimated = estimate - estimate_of_one, measured = taken - taken_by_one;
+      EXPECT_LT(measured, 1.05 * estimated);
+      EXPECT_GT(measured, 0.7 * estimated);
+    }
+  }
+}
+
 TEST_F(TrainLoop, SaysWhyItStopped) {
   const Json whole = report(train("whole", {"--json"}));
   EXPECT_EQ(whole["stopped"], nullptr);
