@@ -120,8 +120,8 @@ std::string text_of(const Json& json) {
   line("steps", fmt::format("{}, of {} windows a pass", json.at("steps").dump(), json.at("micro_batch").dump()));
   line("characters", fmt::format("{} in all, {} in an epoch", format_count(number("characters")),
                                  format_count(number("characters_per_epoch"))));
-  line("memory",
-       fmt::format("{:.1f} MiB for training (estimate), {:.0f} MiB are free", number("memory_mib"), number("free_mib")));
+  line("memory", fmt::format("{:.1f} MiB for training (estimate), {:.0f} MiB are free", number("memory_mib"),
+                             number("free_mib")));
   line("disk", fmt::format("{:.1f} MiB a checkpoint, up to {:.1f} MiB at a time", number("checkpoint_mib"),
                            number("disk_mib")));
   if (!json.at("fits").get<bool>()) {

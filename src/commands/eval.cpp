@@ -41,10 +41,11 @@ std::string units(const Tokenizer& tokenizer) {
 void require_same_units(const OpenedModel& other, const Tokenizer& tokenizer, const Subject& first) {
   const std::string mine = units(first.loaded.tokenizer), others = units(tokenizer);
   if (mine == others) return;
-  throw Error(ExitCode::usage,
-              fmt::format("--compare: {} reads {} and {} reads {}, which cannot be paired; evaluate each and compare their "
-                          "bits_per_byte",
-                          first.chosen.file, mine, other.chosen.file, others));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("--compare: {} reads {} and {} reads {}, which cannot be paired; evaluate each and compare their "
+                  "bits_per_byte",
+                  first.chosen.file, mine, other.chosen.file, others));
 }
 
 /// `first`: the model whose run's data is scored, unless --data names another; without it, this one.
@@ -73,8 +74,8 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
   }
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
   Passes passes(subject.loaded.model, request.config.run);
-  const Evaluation evaluation = evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows,
-                                         request.config.eval.batch, stopped, each);
+  const Evaluation evaluation =
+      evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped, each);
   if (std::isfinite(evaluation.nats)) return evaluation;
   throw Error(ExitCode::unusable_model,
               fmt::format("{} gives a loss that is not finite: its weights are unusable", subject.chosen.file));

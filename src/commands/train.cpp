@@ -203,7 +203,8 @@ void warn_of_memory(const Config& config, const Corpus& corpus, const ChosenDevi
   const std::int64_t needed = training_memory(config, corpus.tokenizer.size(), device.device, windows);
   if (needed <= available) return;
   spdlog::warn(
-      "warning: training will take about {} MiB of memory, {} MiB are free: lower train.micro_batch (\"auto\" fits it to "
+      "warning: training will take about {} MiB of memory, {} MiB are free: lower train.micro_batch (\"auto\" fits it "
+      "to "
       "the memory), train.batch or the model's size",
       needed >> 20, available >> 20);
 }

@@ -206,7 +206,8 @@ class TrainingRun {
     const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
     const std::vector<StreamStart> starts = sample_starts();
     std::vector<Sample> samples;
-    for (const StreamStart& start : starts) samples.push_back({tokenizer.as_utf8(start.settings.prompt), start.settings.prompt});
+    for (const StreamStart& start : starts)
+      samples.push_back({tokenizer.as_utf8(start.settings.prompt), start.settings.prompt});
     const auto take = [&](std::size_t i, std::int32_t id) {
       samples[i].text += tokenizer.symbol(id);
       return !stopped();

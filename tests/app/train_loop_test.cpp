@@ -37,8 +37,8 @@ TEST_F(TrainLoop, ADryRunSaysWhatTheRunTakesAndWritesNothing) {
 
 TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
   const std::vector<std::string> words = {
-      "train", "--config", "t.json", "--dry-run", "--set", "model.attention=heads", "--set", "model.context=1024",
-      "--set", "train.batch=1048576"};
+      "train", "--config",           "t.json", "--dry-run",          "--set", "model.attention=heads",
+      "--set", "model.context=1024", "--set",  "train.batch=1048576"};
   std::vector<std::string> as_json = words;
   as_json.emplace_back("--json");
   const ProgramResult result = chargpt(as_json);
@@ -53,11 +53,17 @@ TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
 /// Of a pass of many windows more than of one, so that the program itself does not count.
 TEST_F(TrainLoop, TheMemoryOfAPassIsNearItsEstimate) {
   const auto sizes = [&](const std::string& path, const std::string& dropout, int windows) {
-    const Json json = report(chargpt(
-        {"train", "--config", "t.json", "--dry-run", "--json", "--quiet", "--set", "data.val_fraction=0", "--set",
-         "model.width=64", "--set", "model.heads=4", "--set", "model.context=128", "--set", "model.layers=2", "--set",
-         "model.attention=" + path, "--set", "model.dropout=" + dropout, "--set",
-         "train.batch=" + std::to_string(windows)}));
+    const Json json = report(chargpt({"train",  "--config",
+                                      "t.json", "--dry-run",
+                                      "--json", "--quiet",
+                                      "--set",  "data.val_fraction=0",
+                                      "--set",  "model.width=64",
+                                      "--set",  "model.heads=4",
+                                      "--set",  "model.context=128",
+                                      "--set",  "model.layers=2",
+                                      "--set",  "model.attention=" + path,
+                                      "--set",  "model.dropout=" + dropout,
+                                      "--set",  "train.batch=" + std::to_string(windows)}));
     return std::pair(json["memory_mib"].get<double>(), json["peak_rss_mib"].get<double>());
   };
   for (const std::string path : {"heads", "fused"}) {
