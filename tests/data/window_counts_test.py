@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LECTURE = ROOT / "configs" / "lecture.json"
 CONTEXT = json.loads(LECTURE.read_text())["model"]["context"]
 PUBLISHED = {"spark_functions.jsonl": {"documents": 1845, "vocabulary": 98, "windows": 958356}}
-PROGRAM, FILES = sys.argv[1], [Path(name) for name in sys.argv[2:]]
+PROGRAM, FILES = Path(sys.argv[1]).resolve(), [Path(name).resolve() for name in sys.argv[2:]]
 
 
 def brute_force(path):
