@@ -72,6 +72,7 @@ class Conversation {
     const auto space = words.find(' ');
     std::string key = words.substr(0, space);
     std::replace(key.begin(), key.end(), '-', '_');
+    if (key == "prompt") throw Error(ExitCode::usage, "/prompt: the prompt is each line that is typed; type it alone");
     const std::string value = space == std::string::npos ? "true" : words.substr(space + 1);
     ConfigSources sources;
     sources.base = whole();
