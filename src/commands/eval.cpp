@@ -242,7 +242,7 @@ int eval_command(const Request& request) {
   Json results = Json::array();
   if (all) {
     for (const ChosenModel& chosen : every_checkpoint(request.model.folder, request.model.weights)) {
-      results.push_back(result(request, {chosen, ModelFile(chosen.file)}));
+      results.push_back(result(request, {chosen, read_model(chosen)}));
       if (request.stop_signal->load() != 0) break;
     }
   } else {

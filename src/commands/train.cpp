@@ -6,7 +6,7 @@
 #include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/initial_weights.hpp"
-#include "chargpt/base/model_choice.hpp"
+#include "chargpt/base/model_file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/dry_run.hpp"
@@ -182,9 +182,11 @@ void report(const RunResult& result, const RunPaths& paths, const Progress& prog
 
 /// Other data that a run may go on with is read with the run's vocabulary.
 Corpus load_data(const Request& request, const RunPaths& paths) {
-  const bool other = request.resume && request.allow_data_change && !list_checkpoints(paths.checkpoints()).empty();
-  if (!other) return load_corpus(request.config);
-  return load_corpus(request.config, open_model({paths.root, "", "last"}).file.tokenizer());
+  const auto ignore = [](const std::string&) {};  // restore_checkpoint warns
+  const bool other = request.resume && request.allow_data_change;
+  const auto newest = other ? newest_sound_checkpoint(paths.checkpoints(), ignore) : std::nullopt;
+  if (!newest) return load_corpus(request.config);
+  return load_corpus(request.config, ModelFile(paths.checkpoint(newest->step) + "/" + kModelFileName).tokenizer());
 }
 
 /// The config with what only this machine and data decide settled. `available`: bytes of memory.
@@ -220,6 +222,7 @@ int train_command(const Request& request) {
   const Corpus corpus = load_data(request, paths);
   const std::int64_t available = free_memory(device.device);
   const Config config = settled(request, corpus, device, available);
+  require_room(config, corpus.tokenizer.size(), available);
   warn_of_memory(config, corpus, device, available);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing

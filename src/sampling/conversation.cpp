@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "chargpt/base/config_loader.hpp"
 
@@ -20,8 +21,8 @@ constexpr const char* kHelp =
 
 class Conversation {
  public:
-  Conversation(const SampledModel& model, const SampleConfig& settings, const Partner& partner)
-      : model_(model), start_(settings), settings_(settings), partner_(partner) {
+  Conversation(const SampledModel& model, const SampleConfig& settings, Partner partner)
+      : model_(model), start_(settings), settings_(settings), partner_(std::move(partner)) {
     partner_.output.prompt = false;
   }
 
