@@ -92,6 +92,8 @@ void TrainConfig::describe(KeyList& keys) {
   keys.add("log_every", log_every, between(1, kMaxSteps), "Steps between progress lines where stderr is no terminal.");
   keys.add("sample_every", sample_every, between(0, kMaxSteps),
            "Steps between samples shown while training, or e.g. \"1 epoch\", \"10 minutes\"; 0: none.");
+  keys.add("sample_prompts", sample_prompts,
+           "Texts that samples while training continue, one sample each; empty: sample.prompt alone.");
   keys.add("on_nonfinite", on_nonfinite,
            "At a loss or gradient that is not finite: stop the run (exit code 76), or skip the step's update.");
 }

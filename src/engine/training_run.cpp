@@ -195,7 +195,7 @@ class TrainingRun {
 
   std::vector<StreamStart> sample_starts() const {
     std::vector<StreamStart> starts;
-    for (const std::string& prompt : std::vector<std::string>{})
+    for (const std::string& prompt : config_.sample_prompts)
       starts.push_back(sample_start(prompt, "train.sample_prompts"));
     if (starts.empty()) starts.push_back(sample_start(trainer_.config().sample.prompt, "sample.prompt"));
     return starts;

@@ -155,6 +155,33 @@ TEST_F(TrainingRunTest, StopsAtAnEvaluationOrASampleThatIsNotFiniteAndCallsItNei
   expect_error(ExitCode::diverged, {"diverged by step 1", "logit"}, [&] { run(dir_ / "sampled"); });
 }
 
+TEST_F(TrainingRunTest, SamplesContinueEachPromptAsItAlone) {
+  const auto samples = [&](const std::string& folder, const std::vector<std::string>& prompts) {
+    config_.train.sample_prompts = prompts;
+    std::vector<Json> found;
+    for (const Json& record : outcome(folder, run(folder)).records) {
+      if (record["event"] == "sample") found.push_back(record);
+    }
+    return found;
+  };
+  const auto both = samples(dir_ / "both", {"the", "a cat"});
+  const auto first = samples(dir_ / "first", {"the"}), second = samples(dir_ / "second", {"a cat"});
+  ASSERT_EQ(both.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(both[2 * i], first[i]);
+    EXPECT_EQ(both[2 * i + 1], second[i]);
+  }
+  EXPECT_EQ(both[1]["prompt"], "a cat");
+  EXPECT_EQ(both[1]["text"].get<std::string>().substr(0, 5), "a cat");
+  config_.sample.prompt = "the";
+  EXPECT_EQ(samples(dir_ / "default", {}), first);
+}
+
+TEST_F(TrainingRunTest, APromptThatCannotBeContinuedIsRefusedBeforeTheFirstStep) {
+  config_.train.sample_prompts = {"the", "th\u00e9"};
+  expect_error(ExitCode::bad_data, {"train.sample_prompts", "U+00E9"}, [&] { run(dir_ / "run"); });
+}
+
 TEST_F(TrainingRunTest, SkipsStepsThatAreNotFiniteWhereThatIsAskedForAndMarksThem) {
   config_.optimizer.learning_rate = 1e30;
   config_.optimizer.clip = 0.0;

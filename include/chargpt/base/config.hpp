@@ -129,6 +129,7 @@ struct TrainConfig {
   std::int64_t keep = 2;         ///< checkpoints kept besides the best
   std::int64_t log_every = 50;   ///< steps between progress lines where stderr is no terminal
   Interval sample_every = 0;     ///< samples are drawn with the `sample` section; 0: none
+  std::vector<std::string> sample_prompts;  ///< one sample continues each; none: sample.prompt alone
   NonFinitePolicy on_nonfinite = NonFinitePolicy::stop;
 
   std::int64_t windows_per_pass() const { return micro_batch.value_or(0) == 0 ? batch : *micro_batch; }
