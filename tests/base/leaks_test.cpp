@@ -12,14 +12,15 @@ const std::string kLong(kLongLine, 'a');
 
 /// A split of these documents, with end marks.
 Split split_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
-  Split split;
+  std::vector<std::int32_t> all;
+  std::vector<std::int64_t> starts = {0};
   for (const std::string& text : texts) {
     const auto ids = tokenizer.encode(tokenizer.characters(text, "t"), "t");
-    split.ids.insert(split.ids.end(), ids.begin(), ids.end());
-    split.ids.push_back(Tokenizer::end_mark_id());
-    split.starts.push_back(static_cast<std::int64_t>(split.ids.size()));
+    all.insert(all.end(), ids.begin(), ids.end());
+    all.push_back(Tokenizer::end_mark_id());
+    starts.push_back(static_cast<std::int64_t>(all.size()));
   }
-  return split;
+  return {all, starts};
 }
 
 std::vector<Leak> leaks_of(const std::vector<std::string>& train, const std::vector<std::string>& val,

@@ -18,9 +18,7 @@ Documents documents_of(std::vector<std::u32string> texts, bool end_mark = false)
 /// The documents of a split as text, the end mark spelled out.
 std::vector<std::string> texts_of(const Split& split, const Tokenizer& tokenizer) {
   std::vector<std::string> texts;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    texts.push_back(tokenizer.decode({split.ids.begin() + split.starts[d], split.ids.begin() + split.starts[d + 1]}));
-  }
+  for (std::int64_t d = 0; d < split.documents(); ++d) texts.push_back(tokenizer.decode(split.document(d)));
   return texts;
 }
 
@@ -68,12 +66,13 @@ TEST(ScoredText, EveryIdAndUnknownCharacterHasItsPlaceInTheText) {
       auto& text = rebuilt.at(static_cast<std::size_t>(place.document));
       text.at(static_cast<std::size_t>(place.offset)) = code_point;
     };
-    for (std::size_t i = 0; i < scored.split.ids.size(); ++i) {
-      const Place place = scored.place(static_cast<std::int64_t>(i));
-      if (end_mark && scored.split.ids[i] == Tokenizer::end_mark_id()) {
+    for (std::int64_t i = 0; i < scored.split.size(); ++i) {
+      const Place place = scored.place(i);
+      const std::int32_t id = scored.split.ids(i, i + 1)[0];
+      if (end_mark && id == Tokenizer::end_mark_id()) {
         EXPECT_EQ(place.offset, static_cast<std::int64_t>(texts.at(static_cast<std::size_t>(place.document)).size()));
       } else {
-        put(place, decode_utf8(tokenizer.symbol(scored.split.ids[i]), "symbol")[0]);
+        put(place, decode_utf8(tokenizer.symbol(id), "symbol")[0]);
       }
     }
     for (const UnknownCharacter& character : scored.unknown) put(scored.place(character), character.code_point);
