@@ -135,7 +135,9 @@ int run_data_prepare(const Arguments& arguments) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const Json json = preparation_json(corpus, prepared, seconds);
     if (corpus.file.empty()) {
-      write_message("its ids are kept nowhere, since it takes little time to prepare: data.cache names a folder to keep them in\n");
+      write_message(
+          "its ids are kept nowhere: data.cache = auto keeps those of files of 16 MiB or more, a folder those of all "
+          "files\n");
     }
     write_output(arguments.json ? to_json_line(json) + "\n" : to_lines(json) + "\n" + to_table(json["parts"]));
   } catch (const Interrupted&) {
