@@ -109,7 +109,7 @@ TEST_F(Data, PrepareKeepsALargeTextInTheUsersCache) {
 
 TEST_F(Data, ThatChangedIsRefusedOnAResumeWithACacheToo) {
   ASSERT_EQ(train("r", {"--set", "data.cache=cache", "--set", "train.steps=5"}).code, 0);
-  dir_.write("d.txt", "x" + plain_text().substr(1));
+  dir_.write("d.txt", "t" + plain_text().substr(1));
   expect_error(chargpt({"train", "--resume", "r", "--set", "train.steps=7"}), 65, {"XXH3-128"});
 }
 

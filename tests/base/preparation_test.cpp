@@ -178,6 +178,7 @@ TEST_F(PreparationTest, TellsHowItGoesInBothPassesAndCanBeStopped) {
   std::vector<PreparationState> told;
   PreparationEvents events;
   events.progress = [&](const PreparationState& state) { told.push_back(state); };
+  config_.run.threads = 1;
   load_corpus(config_, events);
   ASSERT_GE(told.size(), 4);
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -191,7 +192,7 @@ TEST_F(PreparationTest, TellsHowItGoesInBothPassesAndCanBeStopped) {
 }
 
 TEST_F(PreparationTest, ATextThatChangesMeanwhileIsRefused) {
-  const std::string text = some_text(3, 100'000);
+  const std::string text = "ab" + some_text(3, 100'000) + "cc";
   config_.data.path = folder_.write("d.txt", text);
   const auto when_half_done = [&](const std::function<void()>& act) {
     PreparationEvents events;
