@@ -79,7 +79,9 @@ TEST(Decode, DoesNotDependOnWhereBlocksAreCut) {
       for (std::size_t size = 1; size <= kMixed.size(); ++size) {
         EXPECT_EQ(documents_of(kMixed, data, size), whole) << name(format) << ' ' << name(form) << ' ' << size;
       }
-      if (format == DataFormat::text) EXPECT_EQ(whole, std::vector{text_characters(kMixed, form, "d")});
+      if (format == DataFormat::text) {
+        EXPECT_EQ(whole, std::vector{text_characters(kMixed, form, "d")});
+      }
     }
   }
 }

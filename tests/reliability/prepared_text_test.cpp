@@ -54,7 +54,7 @@ TEST_F(PreparedText, SurvivesAFailureOfEverySystemCall) {
       const std::string what = "call " + std::to_string(at) + " with " + std::to_string(error) + '\n';
       const ProgramResult result = prepare_with_fault(at, std::to_string(error));
       EXPECT_TRUE(result.code == 0 || result.code == 73 || result.code == 74) << what << result.code << result.err;
-      if (result.code != 0) EXPECT_EQ(result.err.rfind("error: ", 0), 0) << what << result.err;
+      EXPECT_EQ(result.err.rfind("error: ", 0) == 0, result.code != 0) << what << result.err;
       expect_prepared(what);
     }
   }
