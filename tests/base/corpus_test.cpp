@@ -330,6 +330,30 @@ TEST_F(LoadCorpusTest, AHashedDocumentKeepsItsPartWhenOthersComeAndGo) {
   EXPECT_NE(parts_of(numbered_texts(400)), all);
 }
 
+TEST_F(LoadCorpusTest, ShortLinesAreUsableSinceWindowsCrossThem) {
+  config_.data.format = DataFormat::lines;
+  config_.model.context = 16;
+  config_.data.val_fraction = 0;
+  set_data("names.txt", "emma\nava\nmia\nzoe\n");
+  const Corpus corpus = load();
+  EXPECT_EQ(documents_of(corpus.train, corpus.tokenizer),
+            (std::vector<std::string>{"<|e|>emma<|e|>", "ava<|e|>", "mia<|e|>", "zoe<|e|>"}));
+  EXPECT_EQ(WindowIndex(corpus.train, 16, 1).size(), 18 - 16);
+  config_.data.cross_documents = CrossDocuments::no;
+  expect_refused({"names.txt: the train part has 6 characters with its end mark in the longest of its documents (4)"});
+  config_.model.context = 5;
+  EXPECT_EQ(WindowIndex(load().train, 5, 1).size(), 1);
+}
+
+TEST_F(LoadCorpusTest, JsonlCrossesDocumentsWhereThatIsAsked) {
+  config_.data.val_fraction = 0;
+  set_data("d.jsonl", jsonl({"abc", "de"}));
+  config_.data.cross_documents = CrossDocuments::yes;
+  const Corpus corpus = load();
+  EXPECT_EQ(documents(Part::train), (std::vector<std::string>{"abc<|e|>", "de<|e|>"}));
+  EXPECT_EQ(WindowIndex(corpus.train, 4, 1).size(), 3);
+}
+
 /// Corpora whose ids are kept in a folder.
 class CachedCorpusTest : public LoadCorpusTest {
  protected:

@@ -58,6 +58,14 @@ TEST(Leaks, AShortLineMayStandInTwoParts) {
   EXPECT_TRUE(leaks_of({"c\n" + kLong.substr(1) + "\nb"}, {"cc\n" + kLong.substr(1)}).empty());
 }
 
+TEST(Leaks, AMarkAtTheBeginningMakesNoOtherDocument) {
+  const Tokenizer tokenizer({U'a', U'b'}, true);
+  const Split train({0, 1, 2, 0, 1, 0}, {0, 4, 6}), val({0, 1, 0}, {0, 3});  // <|e|>ab<|e|>, a<|e|>; <|e|>a<|e|>
+  const auto leaks = find_leaks({tokenizer, train, val, {}, {}});
+  ASSERT_EQ(leaks.size(), 1U);
+  EXPECT_EQ(leaks[0].example, "a<|e|>");
+}
+
 TEST(Leaks, AnEndMarkOrANewlineBehindALineIsTheSame) {
   EXPECT_EQ(leaks_of({kLong + "\nb"}, {"c\n" + kLong + "\n"}).size(), 1U);
 }

@@ -62,6 +62,23 @@ TEST(NGram, LearnsWhatDependsOnTheIdsBefore) {
   EXPECT_LT(trigram, unigram - 0.3);
 }
 
+TEST(NGram, IsTheSameForTextsLongerThanWhatIsReadAtOnce) {
+  const Split text = some_text(1, 200'000);
+  std::int64_t zeros = 0, pairs = 0;
+  for (std::int64_t d = 0; d < text.documents(); ++d) {
+    const auto ids = text.document(d);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      zeros += ids[i] == 0 && i + 1 < ids.size() ? 1 : 0;
+      pairs += i > 0 && ids[i - 1] == 0 && ids[i] == 1 ? 1 : 0;
+    }
+  }
+  const NGram unigram(1, text, kVocabulary), bigram(2, text, kVocabulary);
+  const double kinds = 4;  // ids 0 to 3 all follow a 0
+  EXPECT_NEAR(bigram.probability(std::vector<std::int32_t>{0}, 1),
+              (static_cast<double>(pairs) + kinds * unigram.probability({}, 1)) / (static_cast<double>(zeros) + kinds),
+              1e-12);
+}
+
 TEST(NGram, ADocumentsHistoryDoesNotReachIntoTheOneBefore) {
   const Split train({0, 1, 2, 3}, {0, 2, 4});
   const std::vector<std::int32_t> history = {1};  // never seen before anything

@@ -52,6 +52,22 @@ TEST(WindowIndex, AgreesWithASearchThroughAllDocuments) {
   }
 }
 
+TEST(Windows, OfASplitThatCrossesDocumentsAreThoseOfOneDocument) {
+  const Split crossing(std::vector<std::int32_t>(30), {0, 3, 4, 18, 30}, true), whole = split_of({30});
+  EXPECT_EQ(offsets_of({crossing, 7, 3}), offsets_of({whole, 7, 3}));
+  for (const EvalMode mode : {EvalMode::windows, EvalMode::sliding, EvalMode::random}) {
+    EvalConfig config;
+    config.mode = mode;
+    config.windows = 20;
+    const EvaluationWindows windows(crossing, 7, config, 1, 0), expected(whole, 7, config, 1, 0);
+    ASSERT_EQ(windows.size(), expected.size());
+    for (std::int64_t w = 0; w < windows.size(); ++w) {
+      EXPECT_EQ(windows[w].offset, expected[w].offset);
+      EXPECT_EQ(windows[w].scored, expected[w].scored);
+    }
+  }
+}
+
 TEST(WindowIndex, ADocumentOneIdTooShortGivesNone) {
   EXPECT_EQ(WindowIndex(split_of({16}), 16, 1).size(), 0);
   EXPECT_EQ(WindowIndex(split_of({17}), 16, 1).size(), 1);
