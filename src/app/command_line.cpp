@@ -58,6 +58,19 @@ constexpr std::array kCommands = {
     CommandRow{"config", "init", "A config with every key at its default", add_common, run_config_init},
 };
 
+/// What flags whose values name something call these values in --help.
+constexpr std::array<std::string_view, 6> kNames = {"DIR", "auto|DIR", "FILE", "PATH", "RUN", "WHICH"};
+
+/// An empty name is most often that of a variable which a script has not set. It must not pass for a flag that was not
+/// given: a training without the config that was meant, a sample of another run.
+void refuse_empty_names(CLI::App& command) {
+  const auto check = [](const std::string& value) -> std::string { return value.empty() ? "got an empty name" : ""; };
+  for (CLI::Option* option : command.get_options()) {
+    const std::string kind = option->get_type_name();
+    if (std::find(kNames.begin(), kNames.end(), kind) != kNames.end()) option->check(check);
+  }
+}
+
 std::vector<std::string> known_words(const CLI::App& command) {
   std::vector<std::string> words;
   for (const CLI::Option* option : command.get_options()) {
@@ -68,12 +81,18 @@ std::vector<std::string> known_words(const CLI::App& command) {
   return words;
 }
 
+/// The words that lead to a command, which it ends with.
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
 /// "-seed" and "--sed" are both meant as "--seed".
 std::string suggestion(const std::string& word, const CLI::App& command) {
   const auto dashes = word.find_first_not_of('-');
   const bool flag = dashes != 0 && dashes != std::string::npos;
   const std::string near = nearest(flag ? "--" + word.substr(dashes) : word, known_words(command));
-  return near.empty() ? fmt::format("see {} --help", command.get_name()) : fmt::format("did you mean {}?", near);
+  return near.empty() ? fmt::format("see {} --help", full_name(command)) : fmt::format("did you mean {}?", near);
 }
 
 /// The innermost command that was named.
@@ -98,11 +117,8 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error, co
 /// Help of the innermost command that was named, with the words that lead to it.
 std::string help_text(const CLI::App& program) {
   const CLI::App& command = named_command(program);
-  std::string words;
-  for (const CLI::App* parent = command.get_parent(); parent != nullptr; parent = parent->get_parent()) {
-    words = parent->get_name() + (words.empty() ? "" : " " + words);
-  }
-  return command.help(words);
+  const CLI::App* parent = command.get_parent();
+  return command.help(parent == nullptr ? "" : full_name(*parent));
 }
 
 struct Program {
@@ -121,6 +137,7 @@ struct Program {
         continue;
       }
       row.add_flags(*command, arguments);
+      refuse_empty_names(*command);
       command->callback([this, &row] { run = row.run; });
     }
   }

@@ -32,11 +32,28 @@ RunFunction open_engine() {
   return reinterpret_cast<RunFunction>(symbol);
 }
 
+/// Whether a command asks for signals by itself. One that has nothing to save or to finish is ended by the system.
+bool minds_signals(Command command) {
+  switch (command) {
+    case Command::train:
+    case Command::sample:
+    case Command::eval:
+    case Command::bench:
+      return true;
+    case Command::explain:
+    case Command::doctor:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 int run_engine(Request request) {
   if (request.stop_signal == nullptr) {
-    request.stop_signal = &catch_stop_signals(parse_signal_list(request.config.run.stop_signals));
+    const auto signals =
+        minds_signals(request.command) ? parse_signal_list(request.config.run.stop_signals) : std::vector<int>{};
+    request.stop_signal = &catch_stop_signals(signals);
   }
   return open_engine()(std::string(version()).c_str(), request);
 }

@@ -43,6 +43,16 @@ void require_apart(const std::string& output, const Arguments& arguments, const 
                           output));
 }
 
+/// Characters that count several times, or not at all, can be neither paired nor weighed against unknown ones.
+void require_each_once(const char* what, const EvalConfig& eval) {
+  const bool once = eval.mode == EvalMode::sliding || (eval.mode == EvalMode::windows && eval.stride == 0);
+  if (once) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} needs every character scored once, but eval.mode = {} and eval.stride = {}: use --mode "
+                          "windows (without a stride) or sliding",
+                          what, name(eval.mode), eval.stride));
+}
+
 /// Warns of what was asked for and changes nothing in this mode.
 void warn_idle_keys(const Arguments& arguments, const EvalConfig& eval) {
   const auto warn = [&](const char* key) {
@@ -69,11 +79,9 @@ void set_reports(const Arguments& arguments, Request& request) {
   if (!request.per_char.empty() && request.model.checkpoint == "all") {
     throw Error(ExitCode::usage, "--per-char writes about one model: name it with --checkpoint best, last or a step");
   }
+  if (eval.unknown == UnknownRule::charge) require_each_once("--unknown charge", eval);
   if (arguments.compare.empty()) return;
-  if (eval.mode == EvalMode::random || (eval.mode == EvalMode::windows && eval.stride > 0)) {
-    throw Error(ExitCode::usage,
-                "--compare needs every character scored once: --mode windows (without a stride) or sliding");
-  }
+  require_each_once("--compare", eval);
   const bool folder = std::filesystem::is_directory(arguments.compare);
   request.compare =
       folder ? ModelChoice{arguments.compare, "", "", request.model.weights} : ModelChoice{"", arguments.compare, ""};

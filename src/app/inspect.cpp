@@ -142,6 +142,8 @@ Json inspect_run(const std::string& folder) {
   judge(report, [&] {
     const auto best = read_best(paths.checkpoints());
     report["best"] = best ? Json(*best) : Json(nullptr);
+    if (!best || fs::exists(paths.checkpoint(*best))) return;
+    mark_unsound(report, fmt::format("{} has no checkpoint of step {}, which is its best", folder, *best));
   });
   judge(report, [&] { config_from_json(stored_config(folder), paths.config()); });
   return report;

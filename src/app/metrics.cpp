@@ -80,13 +80,21 @@ std::string in_terminal(const std::vector<RunHistory>& runs, const Arguments& ar
   return text;
 }
 
-/// What is written never takes the place of what is read.
-void require_apart(const std::string& file, const std::string& run) {
-  std::error_code ignored;
-  const RunPaths paths(run);
-  for (const std::string& own : {paths.metrics(), paths.config(), paths.log(), paths.lock()}) {
-    if (!std::filesystem::equivalent(file, own, ignored)) continue;
-    throw Error(ExitCode::usage, fmt::format("{} is a file of the run {}: give another one to write to", file, run));
+/// What is written never takes the place of what is read: `file` is none of a run's own, nor among its checkpoints.
+void require_apart(const std::string& file, const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // what is not there yet is no file of a run
+  for (const std::string& path : paths) {
+    for (const std::string& run : find_runs(path)) {
+      const RunPaths own(run);
+      const std::string checkpoints = fs::weakly_canonical(own.checkpoints(), ignored).string() + "/";
+      bool taken = fs::weakly_canonical(file, ignored).string().starts_with(checkpoints);
+      for (const std::string& name : {own.metrics(), own.config(), own.log(), own.lock()}) {
+        taken = taken || fs::equivalent(file, name, ignored);
+      }
+      if (!taken) continue;
+      throw Error(ExitCode::usage, fmt::format("{} is a file of the run {}: give another one to write to", file, run));
+    }
   }
 }
 
@@ -109,7 +117,7 @@ std::string export_table(const std::string& metrics, const Arguments& arguments)
   if (arguments.csv == "-") {
     write_output(csv.text);
   } else {
-    require_apart(arguments.csv, arguments.run);
+    require_apart(arguments.csv, {arguments.run});
     write_file_atomically(arguments.csv, csv.text);
   }
   return arguments.csv;
@@ -118,6 +126,7 @@ std::string export_table(const std::string& metrics, const Arguments& arguments)
 }  // namespace
 
 int run_metrics_plot(const Arguments& arguments) {
+  if (!arguments.svg.empty()) require_apart(arguments.svg, arguments.files);
   std::vector<RunHistory> runs = read_runs(arguments.files);
   require_records(runs);
   if (!arguments.svg.empty()) write_file_atomically(arguments.svg, svg_plot(charts_of(runs)));
@@ -146,7 +155,7 @@ int run_metrics_export(const Arguments& arguments) {
 
 int run_metrics_report(const Arguments& arguments) {
   const std::string out = arguments.out.empty() ? "report.html" : arguments.out;
-  for (const std::string& path : arguments.files) require_apart(out, path);
+  require_apart(out, arguments.files);
   std::vector<RunHistory> runs = read_runs(arguments.files);
   require_records(runs);
   write_file_atomically(out, report_page(report_data(runs)));

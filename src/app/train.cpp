@@ -38,6 +38,7 @@ constexpr std::array kMayChange = {"data.path",
                                    "train.keep",
                                    "train.log_every",
                                    "train.sample_every",
+                                   "train.sample_prompts",
                                    "train.on_nonfinite",
                                    "eval.",
                                    "schedule.",
@@ -122,7 +123,8 @@ void require_no_run(const std::string& folder) {
 void require_inputs_apart(const Config& config, const std::string& init, const RunPaths& paths) {
   std::error_code ignored;  // what is not there yet is no data file
   const std::string checkpoints = fs::weakly_canonical(paths.checkpoints(), ignored).string() + "/";
-  for (const std::string& input : {config.data.path, config.data.val_path, config.data.test_path, init}) {
+  const DataConfig& data = config.data;
+  for (const std::string& input : {data.path, data.val_path, data.test_path, data.vocabulary, init}) {
     if (input.empty()) continue;
     bool written = fs::weakly_canonical(input, ignored).string().starts_with(checkpoints);
     for (const std::string& file : {paths.config(), paths.metrics(), paths.log(), paths.lock()}) {

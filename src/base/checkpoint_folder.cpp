@@ -179,7 +179,7 @@ std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir) {
   for (const std::string& name : names_in(checkpoints_dir)) {
     const auto step = step_of(name);
     std::error_code ignored;
-    if (step && fs::exists(checkpoints_dir + "/" + name + "/" + kManifestName, ignored)) steps.push_back(*step);
+    if (step && fs::is_directory(checkpoints_dir + "/" + name, ignored)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -193,7 +193,12 @@ Manifest read_manifest(const std::string& checkpoint_dir) {
   const std::string path = checkpoint_dir + "/" + kManifestName;
   const std::string text = read_part(path, kMaxManifestBytes);
   check_seal(text, path);
-  return Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+  Manifest manifest = Manifest::from_json(parse_json(text, {path, ExitCode::unusable_model}), path);
+  const auto named = step_of(fs::path(checkpoint_dir).filename().string());
+  if (named && *named != manifest.step) {
+    refuse(path, fmt::format("it is of step {}, but stands in the folder of step {}", manifest.step, *named));
+  }
+  return manifest;
 }
 
 Manifest verify_checkpoint(const std::string& checkpoint_dir) {
@@ -209,15 +214,32 @@ void verify_checkpoint_file(const std::string& checkpoint_dir, const std::string
   verify_file(checkpoint_dir + "/" + name, expected->second);
 }
 
+std::optional<Manifest> newest_sound_checkpoint(const std::string& checkpoints_dir,
+                                                const std::function<void(const std::string&)>& warn) {
+  auto steps = list_checkpoints(checkpoints_dir);
+  if (steps.empty()) return std::nullopt;
+  std::reverse(steps.begin(), steps.end());
+  for (const std::int64_t step : steps) {
+    try {
+      return verify_checkpoint(checkpoints_dir + "/" + checkpoint_name(step));
+    } catch (const Error& error) {
+      warn(fmt::format("unsound checkpoint passed over: {}", error.what()));
+    }
+  }
+  refuse(checkpoints_dir, fmt::format("none of its {} checkpoints is sound; --overwrite starts anew", steps.size()));
+}
+
 void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best) {
   if (keep < 1) throw Error(ExitCode::usage, fmt::format("keep {} checkpoints: at least 1 is wanted", keep));
   remove_leftovers(checkpoints_dir, {".tmp-step-", ".old-step-", ".tmp-best-"});
   for (const std::int64_t step : older_than_newest_sound(checkpoints_dir, keep)) {
-    if (step == best) continue;
+    const std::string name = checkpoint_name(step), folder = checkpoints_dir + "/" + name;
+    std::error_code ignored;
+    const bool ours = fs::exists(folder + "/" + kManifestName, ignored);
+    if (step == best || !ours) continue;
     // Renamed first, so that one that is half removed is never taken for a checkpoint.
-    const std::string name = checkpoint_name(step);
     const std::string aside = checkpoints_dir + "/" + hidden_name("old", name);
-    move(checkpoints_dir + "/" + name, aside);
+    move(folder, aside);
     remove_tree(aside);
   }
 }

@@ -178,7 +178,7 @@ void SampleConfig::describe(KeyList& keys) {
   keys.add("samples", samples, between(1, kMaxSteps), "Number of samples; sample i uses sample.seed + i.");
   keys.add("ban", ban, "Characters that are never written.");
   keys.add("allow", allow, "The only characters that are written; empty: all.");
-  keys.add("repetition_penalty", repetition_penalty, {0, 100, true, false},
+  keys.add("repetition_penalty", repetition_penalty, between(0.01, 100),
            "Divides positive logits of recent characters, multiplies negative ones; 1: none.");
   keys.add("presence_penalty", presence_penalty, between(-100, 100),
            "Taken from the logit of each recent character; 0: none.");

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMaxFileSize = 1 << 20;
 constexpr std::size_t kMaxIncludeDepth = 16;
+constexpr int kMaxFiles = 64;  // in all: each of a few that name the next twice would be read for ever
 constexpr std::string_view kVariablePrefix = "CHARGPT_";
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
@@ -144,6 +145,7 @@ class Resolver {
     if (open_files_.size() > 1 + kMaxIncludeDepth) {
       refuse(fmt::format("{}: \"include\" goes deeper than {} files", chain, kMaxIncludeDepth));
     }
+    if (++files_ > kMaxFiles) refuse(fmt::format("{}: \"include\" names more than {} files", chain, kMaxFiles));
     Json json = parse_json(read_innermost(), {.source = path});
     require_object(json, path);
     take_schema(json, path);
@@ -232,6 +234,7 @@ class Resolver {
   LoadedConfig loaded_;
   KeyList keys_;
   std::vector<std::string> open_files_;  ///< the file being read and those that include it, outermost first
+  int files_ = 0;                        ///< read so far
 };
 
 }  // namespace

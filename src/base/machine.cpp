@@ -54,10 +54,4 @@ Json machine_facts() {
           {"processor", processor_name()},     {"cpus", usable_cpus()},   {"memory_gib", memory_gib()}};
 }
 
-std::uint64_t resident_bytes() {
-  std::uint64_t all = 0, resident = 0;  // pages; see proc(5)
-  std::ifstream file("/proc/self/statm");
-  return file >> all >> resident ? resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
-
 }  // namespace chargpt

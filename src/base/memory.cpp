@@ -9,6 +9,8 @@
 #include <limits>
 #include <optional>
 
+#include "chargpt/base/control_groups.hpp"
+
 namespace chargpt {
 namespace {
 
@@ -46,17 +48,14 @@ std::int64_t left_by_group(const fs::path& group, const char* limit_file, const 
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *usage - files));
 }
 
-/// Of the process's group and those above it, which may have lower limits.
-std::int64_t left_by_groups(const fs::path& root) {
-  const fs::path top = root / "sys/fs/cgroup";
-  std::int64_t left = left_by_group(top / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes");
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::/")) continue;
-    for (fs::path inside = line.substr(4);; inside = inside.parent_path()) {
-      left = std::min(left, left_by_group(top / inside, "memory.max", "memory.current"));
-      if (inside.empty()) break;
-    }
+std::int64_t left_by_groups(const std::string& root) {
+  const ControlGroups groups = control_groups("memory", root);
+  std::int64_t left = kUnlimited;
+  for (const fs::path& group : groups.version_2) {
+    left = std::min(left, left_by_group(group, "memory.max", "memory.current"));
+  }
+  for (const fs::path& group : groups.version_1) {
+    left = std::min(left, left_by_group(group, "memory.limit_in_bytes", "memory.usage_in_bytes"));
   }
   return left;
 }
@@ -72,7 +71,13 @@ std::int64_t left_by_limit(const fs::path& root) {
 
 std::int64_t available_memory(const std::string& root) {
   const fs::path files = root + "/";
-  return std::min({left_by_system(files), left_by_groups(files), left_by_limit(files)});
+  return std::min({left_by_system(files), left_by_groups(root), left_by_limit(files)});
+}
+
+std::int64_t resident_memory() {
+  std::int64_t all = 0, resident = 0;  // pages; see proc(5)
+  std::ifstream file("/proc/self/statm");
+  return file >> all >> resident ? resident * ::sysconf(_SC_PAGESIZE) : 0;
 }
 
 std::int64_t peak_resident_memory() {

@@ -42,6 +42,12 @@ std::optional<double> number(const Json& record, const char* name) {
   return std::abs(value) <= kLargest ? std::optional(value) : std::nullopt;
 }
 
+/// Empty where there is none.
+std::string text_member(const Json& record, const char* name) {
+  const auto member = record.find(name);
+  return member != record.end() && member->is_string() ? member->get<std::string>() : "";
+}
+
 /// -1 where there is none.
 std::int64_t step_of(const Json& record) {
   const auto step = record.find("step");
@@ -70,7 +76,7 @@ void take_record(const Json& record, RunMetrics& metrics) {
   } else if (event == "evaluation") {
     if (const auto nats = number(record, "nats_per_char")) metrics.evaluations.push_back({step, *nats});
   } else if (event == "sample" && record.contains("text") && record["text"].is_string()) {
-    metrics.samples.push_back({step, record["text"].get<std::string>()});
+    metrics.samples.push_back({step, record["text"].get<std::string>(), text_member(record, "prompt")});
   } else if (event == "end" && record.contains("stopped")) {
     const Json& stopped = record["stopped"];
     metrics.end = EndMetrics{step, stopped.is_string() ? stopped.get<std::string>() : ""};

@@ -33,14 +33,23 @@ std::vector<std::int64_t> checkpoint_steps(const RunPaths& paths) {
   throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint yet; train it first", paths.root));
 }
 
+/// Whether a checkpoint was written with an average of the weights, be the file there or lost.
+bool has_average(const std::string& checkpoint) {
+  try {
+    return read_manifest(checkpoint).files.contains(kAverageFileName);
+  } catch (const Error&) {  // is told of when the model is read
+    return fs::exists(checkpoint + "/" + kAverageFileName);
+  }
+}
+
 /// The file of a checkpoint that holds the weights that are meant.
 std::string weights_file(const std::string& checkpoint, WeightsChoice weights) {
   std::string average = checkpoint + "/" + kAverageFileName, raw = checkpoint + "/" + kModelFileName;
   switch (weights) {
     case WeightsChoice::automatic:
-      return std::filesystem::exists(average) ? average : raw;
+      return has_average(checkpoint) ? average : raw;
     case WeightsChoice::ema:
-      if (std::filesystem::exists(average) || !std::filesystem::exists(raw)) return average;
+      if (has_average(checkpoint) || !fs::exists(raw)) return average;
       throw Error(ExitCode::no_input,
                   fmt::format("{} holds no average of the weights (train.ema was 0); use --weights raw", checkpoint));
     case WeightsChoice::raw:
@@ -71,17 +80,16 @@ ChosenModel checkpoint_model(const RunPaths& paths, std::int64_t step, WeightsCh
 std::int64_t choose_step(const RunPaths& paths, const std::string& wanted) {
   const auto steps = checkpoint_steps(paths);
   const auto best = read_best(paths.checkpoints());
-  const auto there = [&](std::int64_t step) { return std::find(steps.begin(), steps.end(), step) != steps.end(); };
-  if (wanted.empty()) return best && there(*best) ? *best : steps.back();
-  if (wanted == "last") return steps.back();
+  if (wanted == "last" || (wanted.empty() && !best)) return steps.back();
   if (wanted == "best" && !best) {
     throw Error(ExitCode::no_input,
                 fmt::format("{} has no best checkpoint: it was not evaluated; use --checkpoint last", paths.root));
   }
-  const std::int64_t step = wanted == "best" ? *best : parse_step(wanted);
-  if (!there(step)) {
-    throw Error(ExitCode::no_input,
-                fmt::format("{} has no checkpoint of step {}; it has {}", paths.root, step, fmt::join(steps, ", ")));
+  const bool is_best = wanted.empty() || wanted == "best";
+  const std::int64_t step = is_best ? *best : parse_step(wanted);
+  if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
+    throw Error(ExitCode::no_input, fmt::format("{} has no checkpoint of step {}{}; it has {}", paths.root, step,
+                                                is_best ? ", which is its best" : "", fmt::join(steps, ", ")));
   }
   return step;
 }
@@ -118,7 +126,6 @@ std::vector<ChosenModel> every_checkpoint(const std::string& run_folder, Weights
   return models;
 }
 
-/// The model of a checkpoint is also the one that its manifest tells of: not another run's, put in its place.
 ModelFile read_model(const ChosenModel& chosen) {
   if (!chosen.step) return ModelFile(chosen.file);
   const std::string folder = fs::path(chosen.file).parent_path().string();

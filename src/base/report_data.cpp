@@ -10,7 +10,8 @@
 namespace chargpt {
 namespace {
 
-constexpr std::size_t kManyRuns = 10;  // from here on each gets less room
+constexpr std::size_t kManyRuns = 10;     // from here on each gets less room
+constexpr std::size_t kPromptBytes = 60;  // of a prompt in a heading
 
 struct Limits {
   std::size_t points, samples, characters;
@@ -85,10 +86,28 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, end) + " ...";
 }
 
+/// The samples of each step at which there are any.
+std::vector<std::vector<SampleMetrics>> by_step(const std::vector<SampleMetrics>& samples) {
+  std::vector<std::vector<SampleMetrics>> steps;
+  for (const SampleMetrics& sample : samples) {
+    if (steps.empty() || steps.back()[0].step != sample.step) steps.emplace_back();
+    steps.back().push_back(sample);
+  }
+  return steps;
+}
+
+/// All samples of some of the steps, so that every prompt can be followed. One prompt alone is not named.
 Json samples_of(const RunHistory& run, const Limits& limits) {
+  const auto steps = by_step(run.metrics.samples);
+  std::size_t prompts = 1;
+  for (const auto& drawn : steps) prompts = std::max(prompts, drawn.size());
   Json samples = Json::array();
-  for (const SampleMetrics& sample : thinned(run.metrics.samples, limits.samples)) {
-    samples.push_back({{"step", sample.step}, {"text", shortened(sample.text, limits.characters)}});
+  for (const auto& drawn : thinned(steps, std::max<std::size_t>(1, limits.samples / prompts))) {
+    for (const SampleMetrics& sample : drawn) {
+      samples.push_back({{"step", sample.step},
+                         {"prompt", prompts == 1 ? "" : shortened(sample.prompt, kPromptBytes)},
+                         {"text", shortened(sample.text, limits.characters)}});
+    }
   }
   return samples;
 }

@@ -39,6 +39,7 @@ std::optional<double> chars_per_second(const RunHistory& run, double seconds) {
 std::string course(const RunSummary& summary) {
   const std::string done = summary.planned ? fmt::format("{} of {} steps were done", summary.steps, *summary.planned)
                                            : fmt::format("{} steps were done", summary.steps);
+  if (summary.stopped == "diverged") return done + "; then a loss or gradient was not finite: the run diverged.";
   if (summary.planned && summary.steps >= *summary.planned)
     return fmt::format("All {} steps were done.", summary.steps);
   if (!summary.stopped) return done + ": the run was killed, or is still going on.";

@@ -78,31 +78,38 @@ double checkpoint_bytes(Trainer& trainer) {
   return static_cast<double>(copies) * sizeof(float) * static_cast<double>(trainer.model()->flat().size());
 }
 
-Json measure(Trainer& trainer, double seconds_of_step) {
+/// What can be said without a step. `available`: bytes of memory.
+Json plan(Trainer& trainer, std::int64_t available) {
   const Config& config = trainer.config();
-  const std::int64_t chars_per_step = config.train.batch * config.model.context;
-  const double training = seconds_of_step * static_cast<double>(trainer.total_steps());
-  const double of_evaluation = evaluation_seconds(trainer), count = evaluations(trainer, training);
+  const std::int64_t windows = config.train.windows_per_pass();
+  const std::int64_t memory =
+      training_memory(config, trainer.corpus().tokenizer.size(), trainer.model()->device(), windows);
   const double checkpoint = checkpoint_bytes(trainer) / kMiB;
   Json json;
   json["parameters"] = trainer.model()->flat().size();
   json["steps"] = trainer.total_steps();
-  json["characters"] = trainer.total_steps() * chars_per_step;
+  json["characters"] = trainer.total_steps() * config.train.batch * config.model.context;
   json["characters_per_epoch"] = trainer.windows() * config.model.context;
-  json["micro_batch"] = config.train.windows_per_pass();
-  json["memory_mib"] =
-      static_cast<double>(training_memory(config, trainer.corpus().tokenizer.size(), trainer.model()->device(),
-                                          config.train.windows_per_pass())) /
-      kMiB;
-  json["peak_rss_mib"] = static_cast<double>(peak_resident_memory()) / kMiB;
+  json["micro_batch"] = windows;
+  json["memory_mib"] = static_cast<double>(memory) / kMiB;
+  json["free_mib"] = static_cast<double>(available) / kMiB;
+  json["fits"] = memory <= available;
   json["checkpoint_mib"] = checkpoint;
   json["disk_mib"] = checkpoint * static_cast<double>(config.train.keep + 2);  // the best, and one being written
+  return json;
+}
+
+/// Adds what some steps and a part of an evaluation tell.
+void add_times(Trainer& trainer, double seconds_of_step, Json& json) {
+  const TrainConfig& train = trainer.config().train;
+  const double training = seconds_of_step * static_cast<double>(trainer.total_steps());
+  const double of_evaluation = evaluation_seconds(trainer), count = evaluations(trainer, training);
+  json["peak_rss_mib"] = static_cast<double>(peak_resident_memory()) / kMiB;
   json["step_seconds"] = seconds_of_step;
-  json["chars_per_second"] = static_cast<double>(chars_per_step) / seconds_of_step;
+  json["chars_per_second"] = static_cast<double>(train.batch * trainer.config().model.context) / seconds_of_step;
   json["evaluations"] = count;
   json["evaluation_seconds"] = of_evaluation;
   json["seconds"] = training + count * of_evaluation;
-  return json;
 }
 
 std::string text_of(const Json& json) {
@@ -113,10 +120,15 @@ std::string text_of(const Json& json) {
   line("steps", fmt::format("{}, of {} windows a pass", json.at("steps").dump(), json.at("micro_batch").dump()));
   line("characters", fmt::format("{} in all, {} in an epoch", format_count(number("characters")),
                                  format_count(number("characters_per_epoch"))));
-  line("memory", fmt::format("{:.0f} MiB for training (estimate); the process has taken {:.0f} MiB at most so far",
-                             number("memory_mib"), number("peak_rss_mib")));
+  line("memory",
+       fmt::format("{:.1f} MiB for training (estimate), {:.0f} MiB are free", number("memory_mib"), number("free_mib")));
   line("disk", fmt::format("{:.1f} MiB a checkpoint, up to {:.1f} MiB at a time", number("checkpoint_mib"),
                            number("disk_mib")));
+  if (!json.at("fits").get<bool>()) {
+    line("speed, time", "not measured, since the memory would not do");
+    return text;
+  }
+  line("memory so far", fmt::format("{:.0f} MiB, of the whole process", number("peak_rss_mib")));
   line("speed",
        fmt::format("{} chars/s, {:.4f} s a step", format_count(number("chars_per_second")), number("step_seconds")));
   line("time", fmt::format("about {}, with {:.0f} evaluations of {:.1f} s", format_duration(number("seconds")),
@@ -126,10 +138,14 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-int dry_run(const Request& request, Trainer& trainer) {
-  const auto seconds = step_seconds(trainer, [&] { return request.stop_signal->load() != 0; });
-  if (!seconds) return 128 + request.stop_signal->load();
-  const Json json = measure(trainer, *seconds);
+int dry_run(const Request& request, Trainer& trainer, std::int64_t available) {
+  Json json = {{"v", 1}};
+  json.update(plan(trainer, available));
+  if (json["fits"].get<bool>()) {
+    const auto seconds = step_seconds(trainer, [&] { return request.stop_signal->load() != 0; });
+    if (!seconds) return 128 + request.stop_signal->load();
+    add_times(trainer, *seconds, json);
+  }
   write_output(request.json ? to_json_line(json) + "\n" : text_of(json));
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "chargpt/base/bootstrap.hpp"
@@ -31,12 +32,28 @@ struct Subject {
   ScoredText text;
 };
 
+std::string units(const Tokenizer& tokenizer) {
+  if (tokenizer.is_bytes()) return "bytes";
+  return fmt::format("characters (data.normalize {})", name(tokenizer.normalization()));
+}
+
+/// What one model calls a character has to be one for the other.
+void require_same_units(const OpenedModel& other, const Tokenizer& tokenizer, const Subject& first) {
+  const std::string mine = units(first.loaded.tokenizer), others = units(tokenizer);
+  if (mine == others) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--compare: {} reads {} and {} reads {}, which cannot be paired; evaluate each and compare their "
+                          "bits_per_byte",
+                          first.chosen.file, mine, other.chosen.file, others));
+}
+
 /// `first`: the model whose run's data is scored, unless --data names another; without it, this one.
 Subject load_subject(const Request& request, const OpenedModel& opened, const Subject* first = nullptr) {
   const ChosenModel& chosen = opened.chosen;
   const ChosenDevice device = choose_device(request.config.run.device);
   LoadedModel loaded = load_model(opened.file, device.device, request.config.model.attention);
   if (!loaded.verified) spdlog::warn("warning: {} carries no checksum: it could not be verified", chosen.file);
+  if (first != nullptr) require_same_units(opened, loaded.tokenizer, *first);
   const Tokenizer& of_run = first == nullptr ? loaded.tokenizer : first->loaded.tokenizer;
   ScoredText text = text_to_score(request, first == nullptr ? chosen : first->chosen, of_run, loaded.tokenizer);
   return {chosen, std::move(loaded), std::move(text)};
@@ -56,8 +73,11 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
   }
   const auto stopped = [&] { return request.stop_signal->load() != 0; };
   Passes passes(subject.loaded.model, request.config.run);
-  return evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows, request.config.eval.batch, stopped,
-                  each);
+  const Evaluation evaluation = evaluate(passes, subject.loaded.tokenizer, subject.text.split, windows,
+                                         request.config.eval.batch, stopped, each);
+  if (std::isfinite(evaluation.nats)) return evaluation;
+  throw Error(ExitCode::unusable_model,
+              fmt::format("{} gives a loss that is not finite: its weights are unusable", subject.chosen.file));
 }
 
 /// Scores with what was asked for about single characters: a file, a table of parts.
@@ -83,6 +103,8 @@ Evaluation evaluate_with_reports(const Request& request, Subject& subject, PartT
     }
   }
   if (file) file->close();
+  if (file && request.stop_signal->load() != 0)
+    spdlog::warn("warning: {} holds only the characters that were scored before the stop", request.per_char);
   return evaluation;
 }
 
@@ -176,8 +198,9 @@ Json result(const Request& request, const OpenedModel& opened) {
   return json;
 }
 
-std::string report(const Json& result) {
-  std::string text = to_lines(result);
+/// What was asked for besides the score.
+std::string extras(const Json& result) {
+  std::string text;
   if (result.contains("parts")) text += fmt::format("\n{}", to_table(result["parts"]));
   if (result.contains("baselines")) {
     text += fmt::format("\nnats per character of simpler models\n{}", to_lines(result["baselines"]));
@@ -191,7 +214,9 @@ std::string report(const Json& result) {
   return text;
 }
 
-/// One row a checkpoint.
+std::string report(const Json& result) { return to_lines(result) + extras(result); }
+
+/// One row a checkpoint, and below what was asked for besides.
 std::string report_all(const Json& results) {
   Json rows = Json::array();
   for (const Json& result : results) {
@@ -199,7 +224,12 @@ std::string report_all(const Json& results) {
     for (const char* name : {"step", "nats_per_char", "perplexity", "bits_per_char", "characters"})
       row[name] = result[name];
   }
-  return to_table(rows);
+  std::string text = to_table(rows);
+  for (const Json& result : results) {
+    const std::string more = extras(result);
+    if (!more.empty()) text += fmt::format("\nstep {}\n{}", result["step"].dump(), more);
+  }
+  return text;
 }
 
 }  // namespace
@@ -211,7 +241,7 @@ int eval_command(const Request& request) {
   Json results = Json::array();
   if (all) {
     for (const ChosenModel& chosen : every_checkpoint(request.model.folder, request.model.weights)) {
-      results.push_back(result(request, {chosen, ModelFile(chosen.file)}));
+      results.push_back(result(request, {chosen, read_model(chosen)}));
       if (request.stop_signal->load() != 0) break;
     }
   } else {

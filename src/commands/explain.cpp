@@ -84,9 +84,10 @@ std::string shapes_text(const Subject& subject) {
   for (const NamedShape& row : subject.explanation.shapes) {
     rows.push_back({row.name, fmt::format("({})", fmt::join(row.shape, ", "))});
   }
-  return fmt::format("1. Shapes: B = 1, T = {}, C = {}, {} heads of D = {}, V = {}\n\n{}\n", subject.positions(),
+  return fmt::format("1. Shapes: B = 1, T = {}, C = {}, {} heads of D = {}, V = {}\n\n{}{}\n", subject.positions(),
                      subject.config.width, subject.config.heads, subject.config.head_size(), subject.tokenizer.size(),
-                     to_grid(rows, {true, true}));
+                     to_grid(rows, {true, true}),
+                     subject.config.tied_head ? "lm.weight is token_emb.weight (model.tied_head)\n" : "");
 }
 
 std::string mask_text(const Subject& subject) {

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "chargpt/base/machine.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/terminal.hpp"
 
 namespace chargpt {
@@ -34,7 +34,7 @@ ProgressState Progress::state(const StepReport& report, double smoothed_loss) co
   state.learning_rate = report.learning_rate;
   state.gradient_norm = report.gradient_norm;
   state.chars_per_second = chars_per_second();
-  state.memory = resident_bytes();
+  state.memory = static_cast<std::uint64_t>(resident_memory());
   state.elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
   state.left = seconds_per_step() * static_cast<double>(plan_.total_steps - report.step);
   return state;

@@ -6,7 +6,7 @@
 #include "chargpt/base/event_file.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/initial_weights.hpp"
-#include "chargpt/base/model_choice.hpp"
+#include "chargpt/base/model_file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/preparation_line.hpp"
 #include "chargpt/commands/commands.hpp"
@@ -185,20 +185,33 @@ void report(const RunResult& result, const RunPaths& paths, const Progress& prog
 Corpus load_data(const Request& request, const RunPaths& paths) {
   PreparationLine line(request.color, request.verbosity < 0);
   const PreparationEvents events = line.events([&] { return request.stop_signal->load() != 0; });
-  const bool other = request.resume && request.allow_data_change && !list_checkpoints(paths.checkpoints()).empty();
-  if (!other) return load_corpus(request.config, events);
-  return load_corpus(request.config, open_model({paths.root, "", "last"}).file.tokenizer(), events);
+  const auto ignore = [](const std::string&) {};  // restore_checkpoint warns
+  const bool other = request.resume && request.allow_data_change;
+  const auto newest = other ? newest_sound_checkpoint(paths.checkpoints(), ignore) : std::nullopt;
+  if (!newest) return load_corpus(request.config, events);
+  const ModelFile model(paths.checkpoint(newest->step) + "/" + kModelFileName);
+  return load_corpus(request.config, model.tokenizer(), events);
 }
 
-/// The config with what only this machine and data decide settled.
-Config settled(const Request& request, const Corpus& corpus, const ChosenDevice& device) {
+/// The config with what only this machine and data decide settled. `available`: bytes of memory.
+Config settled(const Request& request, const Corpus& corpus, const ChosenDevice& device, std::int64_t available) {
   Config config = request.config;
   if (config.train.micro_batch) return config;
-  const std::int64_t available = free_memory(device.device);
   config.train.micro_batch = choose_micro_batch(config, corpus.tokenizer.size(), device.device, available);
   spdlog::info("train.micro_batch auto: {} windows a pass, for {} MiB of free memory", config.train.windows_per_pass(),
                available >> 20);
   return config;
+}
+
+/// Memory that runs out may end the process without a word: the kernel then kills it.
+void warn_of_memory(const Config& config, const Corpus& corpus, const ChosenDevice& device, std::int64_t available) {
+  const std::int64_t windows = config.train.windows_per_pass();
+  const std::int64_t needed = training_memory(config, corpus.tokenizer.size(), device.device, windows);
+  if (needed <= available) return;
+  spdlog::warn(
+      "warning: training will take about {} MiB of memory, {} MiB are free: lower train.micro_batch (\"auto\" fits it to "
+      "the memory), train.batch or the model's size",
+      needed >> 20, available >> 20);
 }
 
 }  // namespace
@@ -210,11 +223,14 @@ int train_command(const Request& request) {
   const ChosenDevice device = choose_device(request.config.run.device);
   set_tf32(request.config.run.tf32, device);
   const Corpus corpus = load_data(request, paths);
-  const Config config = settled(request, corpus, device);
+  const std::int64_t available = free_memory(device.device);
+  const Config config = settled(request, corpus, device, available);
+  require_room(config, corpus.tokenizer.size(), available);
+  warn_of_memory(config, corpus, device, available);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
-  if (request.dry_run) return dry_run(request, trainer);
+  if (request.dry_run) return dry_run(request, trainer, available);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);
   const RunProgress before = start(request, paths, trainer, initial);

@@ -6,8 +6,6 @@
 #include <torch/utils.h>
 #include <torch/version.h>
 
-#include <algorithm>
-
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/error.hpp"
 #include "chargpt/base/version.hpp"
@@ -49,22 +47,6 @@ void save_average(CheckpointWriter& writer, Trainer& trainer, Manifest& manifest
   const torch::Tensor values = trainer.average()->values().cpu();
   manifest.files[kAverageFileName] = write_model_file(writer.path(kAverageFileName), trainer.model()->config(),
                                                       trainer.corpus().tokenizer, numbers(values));
-}
-
-/// The newest checkpoint whose files are what its manifest says.
-std::optional<Manifest> newest_sound(const RunPaths& paths, const std::function<void(const std::string&)>& warn) {
-  auto steps = list_checkpoints(paths.checkpoints());
-  std::reverse(steps.begin(), steps.end());
-  for (const std::int64_t step : steps) {
-    try {
-      return verify_checkpoint(paths.checkpoint(step));
-    } catch (const Error& error) {
-      warn(fmt::format("unsound checkpoint passed over: {}", error.what()));
-    }
-  }
-  if (steps.empty()) return std::nullopt;
-  throw Error(ExitCode::unusable_model, fmt::format("{}: none of its {} checkpoints is sound; --overwrite starts anew",
-                                                    paths.checkpoints(), steps.size()));
 }
 
 /// Nothing if the data is the checkpoint's.
@@ -163,7 +145,7 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
 std::optional<RunProgress> restore_checkpoint(const RunPaths& paths, Trainer& trainer,
                                               const std::function<void(const std::string&)>& warn,
                                               DataChange data_change) {
-  const auto manifest = newest_sound(paths, warn);
+  const auto manifest = newest_sound_checkpoint(paths.checkpoints(), warn);
   if (!manifest) return std::nullopt;
   if (const auto difference = data_difference(paths, *manifest, trainer.corpus())) {
     if (data_change == DataChange::refused) {

@@ -3,8 +3,12 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "chargpt/base/checkpoint_folder.hpp"
+#include "chargpt/base/error.hpp"
 #include "chargpt/base/memory.hpp"
 #include "chargpt/base/model_size.hpp"
 #include "chargpt/kernels/network.hpp"
@@ -27,24 +31,48 @@ bool is_native(const Config& config, c10::Device device) {
   return false;
 }
 
-/// Numbers that the modules keep of a window for the way back, or need on it.
-std::int64_t module_numbers(const ModelConfig& model, std::int64_t vocabulary) {
-  const std::int64_t T = model.context;
-  const std::int64_t attention = model.heads * T * T * (model.dropout > 0.0 ? 6 : 4);  // scores, weights, multipliers
-  const std::int64_t block = 24 * T * model.width + attention;
-  return model.layers * block + 4 * T * vocabulary;  // logits, their logarithms, gradients
+/// Numbers that the modules keep of a window for the way back, and need on it.
+std::int64_t module_numbers(const Config& config, std::int64_t vocabulary, c10::Device device) {
+  const ModelConfig& model = config.model;
+  const std::int64_t T = model.context, C = model.width, scores = model.heads * T * T;
+  const bool dropout = model.dropout > 0.0, by_head = model.attention == AttentionPath::heads;
+  // Weights of attention, with dropout also what it leaves of them. Without, fused leaves both to a kernel.
+  const std::int64_t kept_scores = dropout ? 2 : by_head ? 1 : 0;
+  // Results of both LayerNorms (2), q, k and v (3), what attends (2), both sums (2), before and after GELU (8).
+  const std::int64_t block = 17 * T * C + kept_scores * scores;
+  // On the way back of the last block: gradients, and on a GPU the random numbers of a mask, as 64-bit integers.
+  const std::int64_t scores_back = dropout && !by_head ? (device.is_cpu() ? 3 : 12) : 0;
+  const std::int64_t block_back = 10 * T * C + scores_back * scores;
+  const std::int64_t head_back = (config.train.label_smoothing > 0.0 ? 5 : 3) * T * vocabulary;
+  return model.layers * block + 3 * T * C + std::max(block_back, head_back);
+}
+
+/// Of one number for each parameter: weights, gradients, the optimizer's state, the average.
+std::int64_t copies_kept(const Config& config) {
+  return 2 + static_cast<std::int64_t>(optimizer_state(config.optimizer).size()) + (config.train.ema > 0.0 ? 1 : 0);
 }
 
 }  // namespace
 
 std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t windows) {
   const bool native = is_native(config, device);
-  std::int64_t copies = 2 + static_cast<std::int64_t>(optimizer_state(config.optimizer).size());
-  if (config.train.ema > 0.0) copies += 2;  // the average, and a third place while it changes places with the weights
-  if (native) copies += 2;                  // the weights as the products read them, forward and back
+  std::int64_t copies = copies_kept(config);
+  if (config.train.ema > 0.0) ++copies;  // a third place while the average changes places with the weights
+  if (native) copies += 2;               // the weights as the products read them, forward and back
   const std::int64_t parameters = kFloat * copies * parameter_count(config.model, vocabulary);
   if (native) return parameters + Network::training_bytes(config.model, vocabulary, at::get_num_threads(), windows);
-  return parameters + kFloat * windows * module_numbers(config.model, vocabulary);
+  return parameters + kFloat * windows * module_numbers(config, vocabulary, device);
+}
+
+void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available) {
+  const std::int64_t parameters = parameter_count(config.model, vocabulary);
+  const std::int64_t needed = kFloat * copies_kept(config) * parameters;
+  if (needed <= available) return;
+  throw Error(
+      ExitCode::out_of_memory,
+      fmt::format("out of memory: the {} parameters take {} MiB with their gradients and the optimizer's state, "
+                  "but {} MiB are free; lower model.width ({}) or model.layers ({})",
+                  parameters, needed >> 20, available >> 20, config.model.width, config.model.layers));
 }
 
 std::int64_t free_memory(c10::Device device) {

@@ -1,7 +1,10 @@
 #include "chargpt/engine/training_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "chargpt/engine/model_logits.hpp"
@@ -39,13 +42,28 @@ Json evaluation_record(std::int64_t step, const Evaluation& evaluation, EvalMode
   return record;
 }
 
-Json end_record(std::int64_t step, RunEnd end) {
+Json sample_record(std::int64_t step, const std::string& prompt, const std::string& text) {
+  Json record;
+  record["event"] = "sample";
+  record["step"] = step;
+  record["prompt"] = prompt;
+  record["text"] = text;
+  return record;
+}
+
+Json end_record(std::int64_t step, const Json& stopped) {
   Json record;
   record["event"] = "end";
   record["step"] = step;
-  record["stopped"] = end == RunEnd::all_steps ? Json(nullptr) : Json(name(end));
+  record["stopped"] = stopped;
   return record;
 }
+
+/// What the model made of a prompt: `text` begins with it.
+struct Sample {
+  std::string prompt;
+  std::string text;
+};
 
 /// One run in progress: the loop below, and what it has to remember.
 class TrainingRun {
@@ -57,10 +75,20 @@ class TrainingRun {
         events_(events),
         metrics_(paths.metrics(), trainer.steps_done(), events.record) {
     result_.progress = progress;
-    if (config_.sample_every.count > 0) sample_start();  // what is wrong is said now, not hours later
+    if (config_.sample_every.count > 0) sample_starts();  // what is wrong is said now, not hours later
   }
 
   RunResult run() {
+    try {
+      return train();
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::diverged) metrics_.append(end_record(trainer_.steps_done(), "diverged"));
+      throw;
+    }
+  }
+
+ private:
+  RunResult train() {
     // A run that is resumed before its first step may have been evaluated there already: then it has a best step.
     const bool first = config_.eval_first && trainer_.steps_done() == 0 && !result_.progress.best_step;
     if ((result_.progress.acts_pending || first) && !act(trainer_.steps_done())) return stop(true);
@@ -73,7 +101,6 @@ class TrainingRun {
     return result(*end(trainer_.steps_done()));
   }
 
- private:
   /// Why the run is over, if it is.
   std::optional<RunEnd> end(std::int64_t step) const {
     const RunProgress& progress = result_.progress;
@@ -105,12 +132,12 @@ class TrainingRun {
   bool act(std::int64_t step) {
     acted_before_ = std::exchange(acted_, seconds_since(start_));
     std::optional<Evaluation> evaluation;
-    std::optional<std::string> sample;
+    std::vector<Sample> samples;
     if (evaluates_at(step)) evaluation = evaluate_now();
-    if (due(config_.sample_every, step) && !stopped()) sample = draw_sample();
+    if (due(config_.sample_every, step) && !stopped()) samples = draw_samples();
     if (stopped()) return false;
     const bool best = evaluation && note(step, *evaluation);
-    if (sample) note(step, *sample);
+    for (const Sample& sample : samples) note(step, sample);
     result_.progress.acts_pending = false;
     if (due(config_.save_every, step) || best || end(step)) save(step);
     return true;
@@ -123,7 +150,17 @@ class TrainingRun {
     const auto windows =
         EvaluationWindows(corpus.val, config.model.context, config.eval, static_cast<std::uint64_t>(config.run.seed),
                            static_cast<std::uint64_t>(trainer_.steps_done()));
-    return evaluate(trainer_.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, events_.stopped);
+    const Evaluation evaluation =
+        evaluate(trainer_.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, events_.stopped);
+    if (std::isfinite(evaluation.nats)) return evaluation;
+    throw diverged(fmt::format("the validation loss is {}", std::abs(evaluation.nats)));
+  }
+
+  /// Weights that are still finite, but of no use: whatever train.on_nonfinite says, no step will mend them.
+  Error diverged(const std::string& why) const {
+    return {ExitCode::diverged,
+            fmt::format("diverged by step {}: {}; lower optimizer.learning_rate or set optimizer.clip",
+                        trainer_.steps_done(), why)};
   }
 
   /// True when it is the best so far.
@@ -143,33 +180,44 @@ class TrainingRun {
     return best;
   }
 
-  void note(std::int64_t step, const std::string& text) {
-    Json record;
-    record["event"] = "sample";
-    record["step"] = step;
-    record["text"] = text;
-    metrics_.append(record);
-    if (events_.sample) events_.sample(step, text);
+  void note(std::int64_t step, const Sample& sample) {
+    metrics_.append(sample_record(step, sample.prompt, sample.text));
+    if (events_.sample) events_.sample(step, sample.text);
   }
 
   /// Error(usage, bad_data) when no sample could be drawn as the config says.
-  StreamStart sample_start() const {
-    const Config& config = trainer_.config();
-    return start_stream(config.sample, trainer_.corpus().tokenizer, config.model.context, "sample.prompt",
+  StreamStart sample_start(const std::string& prompt, const char* key) const {
+    SampleConfig settings = trainer_.config().sample;
+    settings.prompt = prompt;
+    return start_stream(settings, trainer_.corpus().tokenizer, trainer_.config().model.context, key,
                         [](const std::string&) {});
   }
 
-  std::string draw_sample() {
+  std::vector<StreamStart> sample_starts() const {
+    std::vector<StreamStart> starts;
+    for (const std::string& prompt : std::vector<std::string>{})
+      starts.push_back(sample_start(prompt, "train.sample_prompts"));
+    if (starts.empty()) starts.push_back(sample_start(trainer_.config().sample.prompt, "sample.prompt"));
+    return starts;
+  }
+
+  std::vector<Sample> draw_samples() {
     const EvaluationWeights weights(trainer_);
     const Tokenizer& tokenizer = trainer_.corpus().tokenizer;
-    const SampleConfig& settings = trainer_.config().sample;
-    std::string text = settings.prompt;
-    generate(model_logits(trainer_.passes()), tokenizer, trainer_.config().model.context, {sample_start()},
-             [&](std::size_t, std::int32_t id) {
-               text += tokenizer.symbol(id);
-               return !stopped();
-             });
-    return tokenizer.as_utf8(text);
+    const std::vector<StreamStart> starts = sample_starts();
+    std::vector<Sample> samples;
+    for (const StreamStart& start : starts) samples.push_back({tokenizer.as_utf8(start.settings.prompt), start.settings.prompt});
+    const auto take = [&](std::size_t i, std::int32_t id) {
+      samples[i].text += tokenizer.symbol(id);
+      return !stopped();
+    };
+    try {
+      generate(model_logits(trainer_.passes()), tokenizer, trainer_.config().model.context, starts, take);
+    } catch (const Error& error) {
+      throw diverged(error.what());
+    }
+    for (Sample& sample : samples) sample.text = tokenizer.as_utf8(sample.text);
+    return samples;
   }
 
   void save(std::int64_t step) {
@@ -186,7 +234,7 @@ class TrainingRun {
   RunResult result(RunEnd why) {
     result_.step = trainer_.steps_done();
     result_.end = why;
-    metrics_.append(end_record(result_.step, why));
+    metrics_.append(end_record(result_.step, why == RunEnd::all_steps ? Json(nullptr) : Json(name(why))));
     return result_;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "chargpt/base/config_loader.hpp"
 
@@ -20,8 +21,8 @@ constexpr const char* kHelp =
 
 class Conversation {
  public:
-  Conversation(const SampledModel& model, const SampleConfig& settings, const Partner& partner)
-      : model_(model), start_(settings), settings_(settings), partner_(partner) {
+  Conversation(const SampledModel& model, const SampleConfig& settings, Partner partner)
+      : model_(model), start_(settings), settings_(settings), partner_(std::move(partner)) {
     partner_.output.prompt = false;
   }
 
@@ -71,6 +72,7 @@ class Conversation {
     const auto space = words.find(' ');
     std::string key = words.substr(0, space);
     std::replace(key.begin(), key.end(), '-', '_');
+    if (key == "prompt") throw Error(ExitCode::usage, "/prompt: the prompt is each line that is typed; type it alone");
     const std::string value = space == std::string::npos ? "true" : words.substr(space + 1);
     ConfigSources sources;
     sources.base = whole();

@@ -79,11 +79,17 @@ std::vector<std::int32_t> encode(std::string_view prompt, const Tokenizer& token
   return ids;
 }
 
+/// Of a character that the model can write; -1 for others, which may be its unknown mark.
+std::int32_t written_id(const Tokenizer& tokenizer, char32_t character) {
+  const std::int32_t id = tokenizer.id(character);
+  return id >= 0 && tokenizer.is_mark(id) ? -1 : id;
+}
+
 /// Characters of a setting that the model never writes anyway are probably a mistake.
 void warn_foreign(const std::string& text, const char* flag, const Tokenizer& tokenizer, const Warn& warn) {
   UnknownCharacters unknown;
-  for (const char32_t code_point : decode_utf8(text, flag)) {
-    if (tokenizer.id(code_point) < 0) unknown.add(code_point);
+  for (const char32_t character : tokenizer.characters(text, flag)) {
+    if (written_id(tokenizer, character) < 0) unknown.add(character);
   }
   if (unknown.count > 0) warn(fmt::format("{} holds what the model never writes: {}", flag, unknown.text()));
 }
@@ -130,14 +136,15 @@ std::vector<bool> allowed_ids(const SampleConfig& settings, const Tokenizer& tok
   if (settings.ban.empty() && settings.allow.empty()) return {};
   std::vector<bool> allowed(static_cast<std::size_t>(tokenizer.size()), settings.allow.empty());
   const auto mark = [&](const std::string& characters, bool value) {
-    for (const char32_t code_point : decode_utf8(characters, "sample")) {
-      const std::int32_t id = tokenizer.id(code_point);
+    for (const char32_t character : tokenizer.characters(characters, "sample")) {
+      const std::int32_t id = written_id(tokenizer, character);
       if (id >= 0) allowed[static_cast<std::size_t>(id)] = value;
     }
   };
   mark(settings.allow, true);
   mark(settings.ban, false);
   if (tokenizer.has_end_mark()) allowed[static_cast<std::size_t>(Tokenizer::end_mark_id())] = true;
+  if (tokenizer.has_unknown_mark()) allowed[static_cast<std::size_t>(tokenizer.unknown_mark_id())] = false;
   return allowed;
 }
 

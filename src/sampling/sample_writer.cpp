@@ -111,6 +111,7 @@ class Batch {
 
 void write_samples(const SampledModel& model, const std::vector<SampleRequest>& requests, const SampleOutput& output) {
   std::vector<StreamStart> starts;
+  starts.reserve(requests.size());
   for (const SampleRequest& request : requests) {
     starts.push_back(start_stream(request.settings, model.tokenizer, model.context, request.source, output.warn));
   }

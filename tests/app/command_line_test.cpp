@@ -32,6 +32,23 @@ TEST_F(CommandLine, SuggestsTheNearestWord) {
   expect_error(chargpt({"sample", "--sed", "3"}), 2, {"--sed", "did you mean --seed?"});
   expect_error(chargpt({"train", "--quiett"}), 2, {"--quiett", "did you mean --quiet?"});
   expect_error(chargpt({"config", "shw"}), 2, {"shw", "did you mean show?"});
+  expect_error(chargpt({"config", "show", "everything"}), 2, {"everything", "see chargpt config show --help"});
+}
+
+TEST_F(CommandLine, AnEmptyNameIsNotAFlagThatWasNotGiven) {
+  ASSERT_EQ(train("runs/r", {"--set", "train.steps=1"}).code, 0);
+  for (const std::string flag : {"--config", "--init", "--resume"}) {
+    expect_error(chargpt({"train", "--data", "d.txt", "--out", "x", flag, ""}), 2, {flag, "empty name"});
+    EXPECT_FALSE(exists("x"));
+  }
+  for (const std::string flag : {"--config", "--run", "--model", "--checkpoint", "--weights", "--prompt-file"}) {
+    expect_error(chargpt({"sample", flag, ""}), 2, {flag, "empty name"});
+  }
+  for (const std::string flag : {"--data", "--compare", "--per-char"}) {
+    expect_error(chargpt({"eval", flag, ""}), 2, {flag, "empty name"});
+  }
+  expect_error(chargpt({"inspect", ""}), 2, {"empty name"});
+  EXPECT_EQ(chargpt({"sample", "--prompt", "", "--length", "1"}).code, 0);
 }
 
 TEST_F(CommandLine, TakesNegativeNumbersAsValuesAndSaysTheirRange) {

@@ -106,6 +106,11 @@ TEST_F(Eval, UnknownCharactersAreRefusedLeftOutOrCharged) {
   EXPECT_EQ(lines.back()["offset"], 14);
   EXPECT_EQ(lines.back()["nats"], 10.0);
   EXPECT_TRUE(lines.back()["rank"].is_null());
+  for (const std::vector<std::string>& mode : {std::vector<std::string>{"random"}, {"windows", "--stride", "1"}}) {
+    std::vector<std::string> words = {"eval", "--quiet", "--data", "other.txt", "--unknown", "charge", "--mode"};
+    words.insert(words.end(), mode.begin(), mode.end());
+    expect_error(chargpt(words), 2, {"--unknown charge", "scored once", mode[0]});
+  }
   const ProgramResult told = chargpt({"eval", "--data", "other.txt", "--unknown", "charge"});
   EXPECT_NE(told.err.find("13.92 nats"), std::string::npos) << told.err;
 }
@@ -142,6 +147,14 @@ TEST_F(Eval, PartsAddUpToTheWhole) {
   expect_error(chargpt({"eval", "--quiet", "--by", "word"}), 2, {"--by", "word", "document, line or class"});
 }
 
+/// Its weights are finite, its losses are not.
+TEST_F(Eval, AModelWithoutALossIsRefused) {
+  const ProgramResult trained = train("runs/wild", {"--quiet", "--set", "optimizer.learning_rate=1e30", "--set",
+                                                    "train.steps=1", "--set", "data.val_fraction=0"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  expect_error(chargpt({"eval", "--quiet", "--run", "runs/wild", "--data", "d.txt"}), 78, {"runs/wild", "not finite"});
+}
+
 TEST_F(Eval, AllCheckpointsMakeOneTable) {
   const Json all = eval({"--checkpoint", "all"});
   std::map<std::int64_t, double> losses;
@@ -150,6 +163,10 @@ TEST_F(Eval, AllCheckpointsMakeOneTable) {
   ASSERT_GE(losses.size(), 2U);
   for (const auto& [step, loss] : losses) {
     EXPECT_EQ(eval({"--checkpoint", std::to_string(step)})["nats_per_char"].get<double>(), loss);
+  }
+  const std::string text = chargpt({"eval", "--quiet", "--checkpoint", "all", "--by", "class", "--baselines"}).out;
+  for (const char* part : {"bits_per_char", "step 25\n", "step 50\n", "letter", "5-gram"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "lacks " << part;
   }
   expect_error(chargpt({"eval", "--quiet", "--checkpoint", "all", "--per-char", "x"}), 2,
                {"--per-char", "--checkpoint"});
@@ -190,6 +207,9 @@ TEST_F(Eval, AModelOfAnotherVocabularyIsComparedOverWhatBothScore) {
   for (const Json& part : json["parts"]) digits += part["part"] == "digit" ? part["characters"].get<std::int64_t>() : 0;
   EXPECT_GT(digits, 0);
   EXPECT_EQ(json["comparison"]["characters"], json["characters"].get<std::int64_t>() - digits);
+  ASSERT_EQ(train("runs/bytes", {"--set", "data.format=bytes"}).code, 0);
+  expect_error(chargpt({"eval", "--run", "runs/r", "--compare", "runs/bytes", "--quiet"}), 2,
+               {"runs/r", "characters (data.normalize none)", "runs/bytes", "reads bytes", "bits_per_byte"});
   const ProgramResult told = chargpt({"eval", "--run", "runs/r", "--compare", "runs/letters"});
   EXPECT_NE(told.err.find("not in the vocabulary"), std::string::npos) << told.err;
 }

@@ -90,6 +90,22 @@ TEST_F(Metrics, MistakesAreTold) {
   expect_error(chargpt({"metrics", "plot", "young"}), 66, {"young/metrics.jsonl"});
 }
 
+TEST_F(Metrics, NeverWriteOverAFileOfARunThatIsRead) {
+  write_run("runs/a", kEvaluation);
+  write_run("runs/b");
+  std::filesystem::create_directories(dir_ / "runs/b/checkpoints/step-00000003");
+  dir_.write("runs/b/checkpoints/step-00000003/model.safetensors", "precious");
+  for (const std::string name : {"metrics.jsonl", "config.json", "checkpoints/step-00000003/model.safetensors"}) {
+    const std::string file = "./runs/b/" + name, before = read_file(dir_ / file);
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"metrics", "report", "runs", "-o", file},
+                                                  {"metrics", "plot", "runs/a", "runs/b", "--svg", file},
+                                                  {"metrics", "export", "runs/b", "--csv", file}}) {
+      expect_error(chargpt(words), 2, {file + " is a file of the run runs/b"});
+      EXPECT_EQ(read_file(dir_ / file), before) << words[1];
+    }
+  }
+}
+
 TEST_F(Metrics, WhatIsNoRecordIsLeftOutWithAWarning) {
   write_run("r", "what?\n" + std::string(kEvaluation) + "{\"torn");
   const ProgramResult result = chargpt({"metrics", "plot", "r"});

@@ -41,6 +41,8 @@ TEST_F(ModelSwitchesTest, AreEvaluatedSampledInspectedAndExplained) {
 
   const Json explained = parse_json(chargpt({"explain", "--quiet", "--text", "the cat", "--json"}).out, {"stdout"});
   EXPECT_EQ(explained["next"].size(), static_cast<std::size_t>(V));
+  EXPECT_NE(chargpt({"explain", "--quiet", "--text", "the cat"}).out.find("lm.weight is token_emb.weight"),
+            std::string::npos);
 }
 
 TEST_F(ModelSwitchesTest, AreResumedExactlyAndCannotChange) {

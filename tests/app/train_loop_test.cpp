@@ -26,12 +26,50 @@ TEST_F(TrainLoop, ADryRunSaysWhatTheRunTakesAndWritesNothing) {
   EXPECT_EQ(json["evaluations"], 2.0);
   const double parameters = json["parameters"].get<double>();
   EXPECT_DOUBLE_EQ(json["checkpoint_mib"].get<double>(), 4 * 4 * parameters / (1 << 20));
-  for (const char* key : {"memory_mib", "peak_rss_mib", "step_seconds", "seconds"}) {
+  EXPECT_EQ(json["fits"], true);
+  for (const char* key : {"memory_mib", "free_mib", "peak_rss_mib", "step_seconds", "seconds"}) {
     EXPECT_GT(json[key].get<double>(), 0.0) << key;
   }
   const ProgramResult text = chargpt({"train", "--config", "t.json", "--dry-run"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("MiB a checkpoint"), std::string::npos) << text.out;
+}
+
+TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
+  const std::vector<std::string> words = {
+      "train", "--config", "t.json", "--dry-run", "--set", "model.attention=heads", "--set", "model.context=1024",
+      "--set", "train.batch=1048576"};
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const ProgramResult result = chargpt(as_json);
+  const Json json = report(result);
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_GT(json["memory_mib"].get<double>(), json["free_mib"].get<double>());
+  EXPECT_FALSE(json.contains("step_seconds"));
+  EXPECT_NE(result.err.find("warning: training will take about"), std::string::npos) << result.err;
+  EXPECT_NE(chargpt(words).out.find("not measured"), std::string::npos);
+}
+
+/// Of a pass of many windows more than of one, so that the program itself does not count.
+TEST_F(TrainLoop, TheMemoryOfAPassIsNearItsEstimate) {
+  const auto sizes = [&](const std::string& path, const std::string& dropout, int windows) {
+    const Json json = report(chargpt(
+        {"train", "--config", "t.json", "--dry-run", "--json", "--quiet", "--set", "data.val_fraction=0", "--set",
+         "model.width=64", "--set", "model.heads=4", "--set", "model.context=128", "--set", "model.layers=2", "--set",
+         "model.attention=" + path, "--set", "model.dropout=" + dropout, "--set",
+         "train.batch=" + std::to_string(windows)}));
+    return std::pair(json["memory_mib"].get<double>(), json["peak_rss_mib"].get<double>());
+  };
+  for (const std::string path : {"heads", "fused"}) {
+    for (const std::string dropout : {"0", "0.2"}) {
+      SCOPED_TRACE(path + ", dropout " + dropout);
+      const auto [estimate_of_one, taken_by_one] = sizes(path, dropout, 1);
+      const auto [estimate, taken] = sizes(path, dropout, 128);
+      const double estimated = estimate - estimate_of_one, measured = taken - taken_by_one;
+      EXPECT_LT(measured, 1.05 * estimated);
+      EXPECT_GT(measured, 0.7 * estimated);
+    }
+  }
 }
 
 TEST_F(TrainLoop, SaysWhyItStopped) {

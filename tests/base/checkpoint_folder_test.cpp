@@ -130,7 +130,7 @@ TEST(CheckpointWriter, CannotWriteWhereAFileIs) {
   expect_error(ExitCode::cannot_create, {dir / "checkpoints"}, [&] { CheckpointWriter(dir / "checkpoints", 1); });
 }
 
-TEST(ListCheckpoints, GivesCommittedStepsInOrderAndIgnoresForeignNames) {
+TEST(ListCheckpoints, GivesStepsInOrderAndIgnoresForeignNames) {
   const TempDir dir;
   EXPECT_TRUE(list_checkpoints(dir / "none").empty());
   for (const std::int64_t step : {30, 4, 123456789, 0}) save(dir.path(), step, 1);
@@ -139,9 +139,9 @@ TEST(ListCheckpoints, GivesCommittedStepsInOrderAndIgnoresForeignNames) {
     fs::create_directories(dir / name);
     dir.write(name + "/manifest.json", "{}");
   }
-  fs::create_directories(dir / "step-00000010");  // without a manifest
+  fs::create_directories(dir / "step-00000010");  // it has lost its manifest
   dir.write("step-00000011", "a file");
-  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{0, 4, 30, 123456789}));
+  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{0, 4, 10, 30, 123456789}));
 }
 
 void expect_unsound(const std::string& checkpoint, const std::string& part) {
@@ -160,6 +160,15 @@ TEST(VerifyCheckpoint, RefusesFilesOfAnotherCheckpoint) {
     fs::rename(dir / "swap", folder(dir, 1) + name);
     EXPECT_EQ(verify_checkpoint(folder(dir, 1)).step, 1);
   }
+}
+
+TEST(VerifyCheckpoint, RefusesAWholeCheckpointInThePlaceOfAnother) {
+  const TempDir dir;
+  save(dir.path(), 1, 1);
+  fs::copy(folder(dir, 1), folder(dir, 2), fs::copy_options::recursive);
+  expect_unsound(folder(dir, 2), "it is of step 1, but stands in the folder of step 2");
+  fs::rename(folder(dir, 2), dir / "mine");
+  EXPECT_EQ(verify_checkpoint(dir / "mine").step, 1);
 }
 
 TEST(VerifyCheckpoint, RefusesEveryDamageToEveryFile) {
@@ -217,7 +226,7 @@ TEST(PruneCheckpoints, KeepsTheNewestTheBestAndWhatIsNotOurs) {
     fs::create_directories(dir / (name + "/inner"));
   }
   prune_checkpoints(dir.path(), 2, 1);
-  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{1, 4, 5}));
+  EXPECT_EQ(list_checkpoints(dir.path()), (std::vector<std::int64_t>{0, 1, 4, 5}));
   for (const std::string& name : foreign) EXPECT_TRUE(fs::exists(dir / name)) << name;
   EXPECT_EQ(sorted_names_in(dir.path()).size(), 3 + foreign.size());
 }

@@ -224,6 +224,16 @@ TEST(ConfigLoader, IncludesGoSixteenFilesDeepAndNoFurther) {
   expect_parts(refusal(from_file(dir / "0.json")), {"16 files"});
 }
 
+TEST(ConfigLoader, IncludesThatMultiplyEnd) {
+  const TempDir dir;
+  for (int i = 0; i < 15; ++i) {
+    const std::string next = "\"" + std::to_string(i + 1) + ".json\"";
+    dir.write(std::to_string(i) + ".json", "{\"include\": [" + next + ", " + next + ", " + next + ", " + next + "]}");
+  }
+  dir.write("15.json", "{}");
+  expect_parts(refusal(from_file(dir / "0.json")), {"names more than 64 files"});
+}
+
 TEST(ConfigLoader, AMissingFileIsNoInputAndNamesWhoIncludesIt) {
   const TempDir dir;
   expect_parts(refusal(from_file(dir / "none.json"), ExitCode::no_input), {dir / "none.json"});

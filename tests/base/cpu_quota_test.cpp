@@ -16,18 +16,18 @@ class CpuQuota : public testing::Test {
     dir_.write(folder + "/" + file, text);
   }
   int quota(const std::string& membership) {
-    dir_.write("membership", membership);
-    return cpu_quota(dir_ / "membership", dir_ / "mount");
+    put("proc/self", "cgroup", membership);
+    return cpu_quota(dir_.path());
   }
   TempDir dir_;
 };
 
 TEST_F(CpuQuota, OfVersion2IsTheLeastOfTheGroupAndThoseAbove) {
-  put("mount", "cpu.max", "max 100000\n");
-  put("mount/jobs", "cpu.max", "250000 100000\n");
-  put("mount/jobs/one", "cpu.max", "max 100000\n");
-  put("mount/jobs/two", "cpu.max", "50000 100000\n");
-  put("mount/free", "cpu.max", "max 100000\n");
+  put("sys/fs/cgroup", "cpu.max", "max 100000\n");
+  put("sys/fs/cgroup/jobs", "cpu.max", "250000 100000\n");
+  put("sys/fs/cgroup/jobs/one", "cpu.max", "max 100000\n");
+  put("sys/fs/cgroup/jobs/two", "cpu.max", "50000 100000\n");
+  put("sys/fs/cgroup/free", "cpu.max", "max 100000\n");
   EXPECT_EQ(quota("0::/jobs/one\n"), 3);
   EXPECT_EQ(quota("0::/jobs/two\n"), 1);
   EXPECT_EQ(quota("0::/free\n"), 0);
@@ -35,24 +35,24 @@ TEST_F(CpuQuota, OfVersion2IsTheLeastOfTheGroupAndThoseAbove) {
 }
 
 TEST_F(CpuQuota, OfVersion1IsReadFromTheCpuController) {
-  put("mount/cpu/jobs", "cpu.cfs_quota_us", "400000\n");
-  put("mount/cpu/jobs", "cpu.cfs_period_us", "100000\n");
-  put("mount/cpu/free", "cpu.cfs_quota_us", "-1\n");
-  put("mount/cpu/free", "cpu.cfs_period_us", "100000\n");
+  put("sys/fs/cgroup/cpu/jobs", "cpu.cfs_quota_us", "400000\n");
+  put("sys/fs/cgroup/cpu/jobs", "cpu.cfs_period_us", "100000\n");
+  put("sys/fs/cgroup/cpu/free", "cpu.cfs_quota_us", "-1\n");
+  put("sys/fs/cgroup/cpu/free", "cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(quota("5:memory:/other\n4:cpu,cpuacct:/jobs\n0::/\n"), 4);
   EXPECT_EQ(quota("4:cpu,cpuacct:/free\n"), 0);
   EXPECT_EQ(quota("4:cpuacct:/jobs\n3:cpuset:/jobs\n"), 0);
 }
 
 TEST_F(CpuQuota, OfAContainerThatSeesTheHostsPathIsThatOfTheRoot) {
-  put("mount", "cpu.max", "150000 100000\n");
+  put("sys/fs/cgroup", "cpu.max", "150000 100000\n");
   EXPECT_EQ(quota("0::/host/path\n"), 2);
 }
 
 TEST_F(CpuQuota, IsNoneWhereThereIsNothingToRead) {
   EXPECT_EQ(quota(""), 0);
   EXPECT_EQ(quota("no colons\n"), 0);
-  EXPECT_EQ(cpu_quota(dir_ / "absent", dir_ / "mount"), 0);
+  EXPECT_EQ(cpu_quota(dir_ / "absent"), 0);
 }
 
 }  // namespace

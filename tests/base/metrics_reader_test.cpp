@@ -18,7 +18,7 @@ const std::string kRecords =
     "\n"
     R"({"v":1,"event":"evaluation","step":3,"nats_per_char":3.5,"characters":17})"
     "\n"
-    R"({"v":1,"event":"sample","step":3,"text":"so, \"he\"\nsaid"})"
+    R"({"v":1,"event":"sample","step":3,"text":"so, \"he\"\nsaid","prompt":"so"})"
     "\n";
 
 TEST(MetricsReader, ReadsWhatATrainingWrites) {
@@ -33,6 +33,7 @@ TEST(MetricsReader, ReadsWhatATrainingWrites) {
   EXPECT_EQ(metrics.evaluations[0].nats_per_char, 3.5);
   ASSERT_EQ(metrics.samples.size(), 1U);
   EXPECT_EQ(metrics.samples[0].text, "so, \"he\"\nsaid");
+  EXPECT_EQ(metrics.samples[0].prompt, "so");
   EXPECT_EQ(metrics.foreign.count, 0);
   EXPECT_FALSE(metrics.end);
 }
@@ -114,12 +115,12 @@ TEST(MetricsCsv, HasAColumnForEachMemberAndQuotesWhatMustBe) {
   const MetricsCsv csv = metrics_csv(dir.write("m", kRecords));
   EXPECT_EQ(csv.records, 5);
   EXPECT_EQ(csv.text,
-            "v,event,step,loss,learning_rate,gradient_norm,seconds,skipped,nats_per_char,characters,text\n"
-            "1,step,1,4.0,0.1,2.0,0.5,,,,\n"
-            "1,step,2,,0.1,,0.25,true,,,\n"
-            "1,step,3,3.0,0.1,1.0,0.25,,,,\n"
-            "1,evaluation,3,,,,,,3.5,17,\n"
-            "1,sample,3,,,,,,,,\"so, \"\"he\"\"\nsaid\"\n");
+            "v,event,step,loss,learning_rate,gradient_norm,seconds,skipped,nats_per_char,characters,text,prompt\n"
+            "1,step,1,4.0,0.1,2.0,0.5,,,,,\n"
+            "1,step,2,,0.1,,0.25,true,,,,\n"
+            "1,step,3,3.0,0.1,1.0,0.25,,,,,\n"
+            "1,evaluation,3,,,,,,3.5,17,,\n"
+            "1,sample,3,,,,,,,,\"so, \"\"he\"\"\nsaid\",so\n");
 }
 
 }  // namespace

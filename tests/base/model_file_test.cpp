@@ -268,6 +268,20 @@ TEST_F(ModelFileTest, IsRefusedWhenCutAtAnyLength) {
   }
 }
 
+/// Every bit of the smallest model there is; of a larger one as many as the time allows, below.
+TEST_F(ModelFileTest, IsRefusedWithAnyBitFlippedAndWhenCutAtAnyLength) {
+  ModelConfig config;
+  config.layers = config.heads = config.width = config.context = 1;
+  const std::vector<float> values(static_cast<std::size_t>(ParameterLayout(config, kTokenizer.size()).size()), 0.5F);
+  const std::string path = dir_ / "smallest.safetensors";
+  write_model_file(path, config, kTokenizer, values);
+  with_every_damage(path, read_file(path), [&](const std::string& what) {
+    SCOPED_TRACE(what);
+    expect_refused(path, "");
+  });
+  EXPECT_TRUE(ModelFile(path).verified());
+}
+
 TEST_F(ModelFileTest, IsRefusedWithAnyOfAThousandBitsFlipped) {
   const std::string path = sound();
   const std::string contents = read_file(path);

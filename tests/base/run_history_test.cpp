@@ -92,6 +92,7 @@ TEST(Summary, SaysHowItEndedAndWhatWasSkipped) {
   for (const auto& [stopped, words] :
        {std::pair{"interrupted", "interrupted, its state saved."},
         std::pair{"target_loss", "had reached train.target_loss."}, std::pair{"patience", "no new best."},
+        std::pair{"diverged", "30 of 40 steps were done; then a loss or gradient was not finite"},
         std::pair{"flood", "then it was stopped: flood."}}) {
     run.metrics.end = EndMetrics{30, stopped};
     EXPECT_NE(all_words(run).find(words), std::string::npos) << all_words(run);
@@ -99,6 +100,9 @@ TEST(Summary, SaysHowItEndedAndWhatWasSkipped) {
   run.metrics.end = EndMetrics{20, "patience"};  // and a resume has gone on
   EXPECT_NE(all_words(run).find("killed, or is still going on."), std::string::npos);
   EXPECT_FALSE(in_words(summarize(RunHistory{})).empty());
+  run = some_run(40, {});
+  run.metrics.end = EndMetrics{40, "diverged"};
+  EXPECT_NE(all_words(run).find("diverged."), std::string::npos) << all_words(run);
 }
 
 TEST(Charts, AreOfOneRunOrOfAll) {
@@ -136,11 +140,27 @@ TEST(ReportData, NamesTheKeysThatVary) {
   EXPECT_EQ(report_data({a, a})["varied"], Json::array());
 }
 
+TEST(ReportData, ThinsSamplesByStepSoThatEveryPromptIsThere) {
+  RunHistory run = some_run(1, {});
+  for (int i = 0; i < 100; ++i) {
+    for (const char* prompt : {"a", "b", "c"}) run.metrics.samples.push_back({i, std::string(prompt) + "!", prompt});
+  }
+  const Json samples = report_data({run})["runs"][0]["samples"];
+  EXPECT_LE(samples.size(), 42U);
+  ASSERT_EQ(samples.size() % 3, 0U);
+  for (std::size_t i = 0; i < samples.size(); i += 3) {
+    EXPECT_EQ(samples[i]["step"], samples[i + 2]["step"]);
+    for (const std::size_t k : {0U, 1U, 2U}) EXPECT_EQ(samples[i + k]["prompt"], std::string(1, "abc"[k]));
+  }
+  std::erase_if(run.metrics.samples, [](const SampleMetrics& sample) { return sample.prompt != "a"; });
+  EXPECT_EQ(report_data({run})["runs"][0]["samples"][0]["prompt"], "");
+}
+
 TEST(ReportData, CutsSamplesBetweenCharacters) {
   std::vector<RunHistory> runs(10, some_run(1, {}));
   std::string text;
   while (text.size() < 3000) text += "中";
-  for (int i = 0; i < 100; ++i) runs[0].metrics.samples.push_back({i, text});
+  for (int i = 0; i < 100; ++i) runs[0].metrics.samples.push_back({i, text, ""});
   const Json samples = report_data(runs)["runs"][0]["samples"];
   EXPECT_LE(samples.size(), 5U);
   EXPECT_EQ(samples.back()["step"], 99);

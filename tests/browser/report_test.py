@@ -33,7 +33,7 @@ def write_run(folder, rate=1e-3, width=64, steps=300, sample="ROMEO: what light?
                         "seconds": 0.01}]
             if step % 50 == 0:
                 records.append({"event": "evaluation", "step": step, "nats_per_char": loss + 0.1, "characters": 100})
-                records.append({"event": "sample", "step": step, "text": sample})
+                records += [{"event": "sample", "step": step, "prompt": prompt, "text": sample} for prompt in (HOSTILE, "ROMEO:")]
             file.writelines(json.dumps({"v": 1} | record) + "\n" for record in records)
 
 
@@ -112,6 +112,10 @@ class ReportPage(unittest.TestCase):
         self.open("one")
         self.assertEqual(self.driver.title, "one: training report")
         self.assertEqual({pre.text for pre in self.all("#samples pre")}, {HOSTILE})
+        headings = [heading.text for heading in self.all("#samples b")]
+        self.assertEqual(len(headings), 12)
+        self.assertIn('step 50, "ROMEO:"', headings)
+        self.assertTrue(headings[0].startswith('step 50, "</script>'), headings[0])
         self.assertEqual(self.all("img"), [])
 
     def test_hovering_shows_values(self):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "chargpt/base/model_size.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -37,6 +38,18 @@ TEST(TrainingMemory, GrowsWithThePassOnEveryPath) {
        {AttentionPath::automatic, AttentionPath::heads, AttentionPath::fused, AttentionPath::native}) {
     EXPECT_GT(memory(config_of(path), 2), memory(config_of(path), 1)) << name(path);
   }
+}
+
+TEST(RequireRoom, RefusesAModelThatDoesNotFitWhateverThePass) {
+  Config config;
+  config.train.ema = 0.9;
+  const std::int64_t needed = 4 * 5 * parameter_count(config.model, kVocabulary);
+  EXPECT_NO_THROW(require_room(config, kVocabulary, needed));
+  expect_error(ExitCode::out_of_memory, {"parameters", "model.width (128)"},
+               [&] { require_room(config, kVocabulary, needed - 1); });
+  config.model.layers = 1024;
+  config.model.width = 65536;  // 200 TB, which a system may well promise
+  EXPECT_THROW(require_room(config, kVocabulary, std::int64_t{1} << 46), Error);
 }
 
 /// In which a batch of windows is split where this much memory is free.

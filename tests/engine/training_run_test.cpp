@@ -135,6 +135,24 @@ TEST_F(TrainingRunTest, StopsAtALossThatIsNotFiniteAndKeepsWhatWasSaved) {
   expect_error(ExitCode::diverged, {"diverged at step 2", "gradient norm", "learning rate 1e+30"},
                [&] { run(dir_ / "run"); });
   EXPECT_EQ(verify_checkpoint(RunPaths(dir_ / "run").checkpoint(1)).step, 1);
+  const Outcome all = outcome(dir_ / "run", {});
+  EXPECT_EQ(all.records.back(), (Json{{"v", 1}, {"event", "end"}, {"step", 1}, {"stopped", "diverged"}}));
+}
+
+/// Weights that are finite, but of which the network makes numbers that are not.
+TEST_F(TrainingRunTest, StopsAtAnEvaluationOrASampleThatIsNotFiniteAndCallsItNeitherBestNorFinished) {
+  config_.optimizer.learning_rate = 1e30;
+  config_.optimizer.clip = 0.0;
+  config_.schedule = {};
+  config_.train.eval_first = false;
+  config_.train.steps = 1;
+  expect_error(ExitCode::diverged, {"diverged by step 1", "validation loss is nan"}, [&] { run(dir_ / "evaluated"); });
+  EXPECT_FALSE(read_best(RunPaths(dir_ / "evaluated").checkpoints()));
+  EXPECT_EQ(outcome(dir_ / "evaluated", {}).records.back()["stopped"], "diverged");
+  config_.data.val_fraction = 0.0;
+  config_.train.sample_every = 1;
+  corpus_ = load_corpus(config_);
+  expect_error(ExitCode::diverged, {"diverged by step 1", "logit"}, [&] { run(dir_ / "sampled"); });
 }
 
 TEST_F(TrainingRunTest, SkipsStepsThatAreNotFiniteWhereThatIsAskedForAndMarksThem) {

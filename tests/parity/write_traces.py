@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Prints docs/parity.md: fifty steps of chargpt beside fifty of the reference. Takes the parity program's path."""
+"""Writes docs/parity.md: fifty steps of chargpt beside fifty of the reference. Takes the parity program's path.
+
+The section on the lecture's own run, which takes hours, stays as it is.
+"""
 
 import platform
 import sys
+from pathlib import Path
 
 import torch
 
@@ -11,6 +15,8 @@ from traces import SEED, STEPS, Training, losses_by_path
 
 BATCH = 4
 SHOWN = (1, 2, 3, 5, 10, 20, 30, 40, 50)
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "parity.md"
+LECTURE_RUN = "\n## The lecture's run"
 
 HEAD = f"""# Training is the lecture's training
 
@@ -21,9 +27,9 @@ draws are given to the reference. Losses are nats per character before each upda
 
 `./dev test` makes the same comparison at smaller sizes, on every attention path, with limits of 1e-4 without dropout and 1e-3 with it
 ([`tests/parity/training_test.py`](../tests/parity/training_test.py)), beside those of initial weights (bit for bit), logits, gradients and
-optimizer steps; all of them also with the switches of the model section (tied head, no biases, dropout of the embeddings, GPT-2's initial weights). This page is regenerated, after `./dev test`, by
+optimizer steps; all of them also with the switches of the model section (tied head, no biases, dropout of the embeddings, GPT-2's initial weights). The traces are regenerated, after `./dev test`, by
 
-    .deps/python/bin/python3 -B tests/parity/write_traces.py build/dev/bin/parity_program > docs/parity.md
+    .deps/python/bin/python3 -B tests/parity/write_traces.py build/dev/bin/parity_program
 """
 
 
@@ -47,8 +53,10 @@ def main():
     with ParityProgram(sys.argv[1]) as program:
         page = (HEAD + section(program, "Without dropout", 0.0) + section(program, "With dropout 0.4", 0.4)
                 + section(program, "With dropout 0.4 and all switches of the model section", 0.4, SWITCHES[-1]))
-    print(f"{page}\nMeasured with PyTorch {torch.__version__.split('+')[0]} on {platform.system()} {platform.machine()}, "
-          f"{torch.backends.cpu.get_cpu_capability()}; elsewhere the last digits differ.")
+    machine = (f"\nMeasured with PyTorch {torch.__version__.split('+')[0]} on {platform.system()} "
+               f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}; elsewhere the last digits differ.\n")
+    _, heading, lecture_run = PAGE.read_text(encoding="utf-8").partition(LECTURE_RUN)
+    PAGE.write_text(page + machine + heading + lecture_run, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -140,6 +140,34 @@ TEST_F(Files, ADamagedNewestCheckpointIsPassedOverWithAWarning) {
   expect_same_run("r", "straight", 14);
 }
 
+TEST_F(Files, ADamagedNewestCheckpointIsPassedOverOnOtherDataToo) {
+  make_run();
+  fs::resize_file(model(10), 100);
+  dir_.write("d.txt", plain_text().substr(0, 15000));
+  const ProgramResult resumed = chargpt(words("r", 11, {"--allow-data-change"}));
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("resuming r at step 9 of 11"), std::string::npos) << resumed.err;
+}
+
+TEST_F(Files, ACheckpointThatHasLostItsManifestIsADamagedOne) {
+  make_run();
+  fs::remove(RunPaths(dir_ / "r").checkpoint(10) + "/manifest.json");
+  EXPECT_EQ(chargpt({"inspect", "r"}).code, 78);
+  const ProgramResult resumed = chargpt(words("r", 11));
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("warning: unsound checkpoint passed over"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("resuming r at step 9 of 11"), std::string::npos) << resumed.err;
+  EXPECT_EQ(chargpt({"inspect", "r"}).code, 0);
+}
+
+TEST_F(Files, ARunWhoseBestIsGoneIsUnsound) {
+  make_run();
+  write_best(RunPaths(dir_ / "r").checkpoints(), 3);
+  const ProgramResult result = chargpt({"inspect", "r"});
+  EXPECT_EQ(result.code, 78);
+  EXPECT_NE(result.err.find("r has no checkpoint of step 3, which is its best"), std::string::npos) << result.err;
+}
+
 TEST_F(Files, ARunWithoutASoundCheckpointNeverStartsAnew) {
   make_run();
   for (const std::int64_t step : list_checkpoints(dir_ / "r/checkpoints")) fs::resize_file(model(step), 100);
@@ -217,6 +245,12 @@ TEST_F(Files, ThatAreReadAreNeverWritten) {
   const std::string weights = fs::relative(model(10), dir_.path());
   expect_error(chargpt({"train", "--config", "t.json", "--out", "r", "--overwrite", "--init", weights}), 2,
                {weights, "is one that the run in r writes"});
+  for (const std::string& vocabulary : {std::string("r"), weights}) {
+    expect_error(
+        chargpt({"train", "--config", "t.json", "--out", "r", "--overwrite", "--set", "data.vocabulary=" + vocabulary}),
+        2, {vocabulary, "is one that the run in r writes"});
+  }
+  EXPECT_EQ(newest_checkpoint("r"), 10);
   expect_error(chargpt({"train", "--config", "t.json", "--out", "d.txt"}), 73, {"d.txt is a file"});
 }
 

@@ -112,6 +112,15 @@ TEST_F(Stop, ListedSignalsStopAndOthersDoNot) {
   expect_error(chargpt(words("r", 1000, {"--set", "run.stop_signals=KILL"})), 2, {"run.stop_signals", "KILL"});
 }
 
+TEST_F(Stop, WhatHasNothingToSaveEndsAtOnce) {
+  const std::string script =
+      "\"$0\" doctor --numerics & pid=$!; until grep -q libtorch_cpu /proc/$pid/maps; do :; done; "
+      "kill -TERM $pid; wait $pid";
+  const ProgramResult result = run_program({"/bin/sh", "-c", script, CHARGPT_PROGRAM});
+  EXPECT_EQ(result.code, 128 + SIGTERM);
+  EXPECT_EQ(result.out, "");
+}
+
 TEST_F(Stop, APauseDoesNoHarm) {
   ASSERT_EQ(chargpt(words("straight", 30)).code, 0);
   ProgramOptions options;

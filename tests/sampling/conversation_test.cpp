@@ -55,10 +55,10 @@ TEST(Conversation, EachTextHasTheNextSeedAndASeedCanBeGoneBackTo) {
 }
 
 TEST(Conversation, TellsWhatIsWrongAndGoesOn) {
-  const Talk got = talk({"/temprature 1", "/temperature -1", "q", "\xff", "/unknown maybe", "a"});
+  const Talk got = talk({"/temprature 1", "/temperature -1", "q", "\xff", "/unknown maybe", "/prompt b", "a"});
   EXPECT_EQ(got.written, "bc/\n");
-  EXPECT_EQ(std::count(got.told.begin(), got.told.end(), '\n'), 5);
-  for (const char* part : {"sample.temperature", "0 or more", "U+0071", "UTF-8", "replace=X"}) {
+  EXPECT_EQ(std::count(got.told.begin(), got.told.end(), '\n'), 6);
+  for (const char* part : {"sample.temperature", "0 or more", "U+0071", "UTF-8", "replace=X", "/prompt"}) {
     EXPECT_NE(got.told.find(part), std::string::npos) << got.told << " lacks " << part;
   }
 }

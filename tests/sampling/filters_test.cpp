@@ -114,6 +114,18 @@ TEST(Filters, TheChainRunsInTheDocumentedOrder) {
   expect_near(values, {1 / (1 + std::exp(-0.6)), 1 / (1 + std::exp(0.6)), 0, 0, 0, 0});
 }
 
+TEST(Filters, WhateverMayBeSetLeavesProbabilities) {
+  Config config;
+  const Range range = describe(config).find("sample.repetition_penalty")->range;
+  for (const double penalty : {range.low, range.high}) {
+    config.sample.repetition_penalty = penalty;
+    config.sample.temperature = 1e-300;
+    Values values = {3e38, -3e38, 0};  // as large as logits can be
+    next_probabilities(values, config.sample, {}, std::vector<std::int32_t>{1, 1, 1});
+    expect_near(values, {1, 0, 0});
+  }
+}
+
 TEST(Filters, PickFollowsTheCumulatedProbabilities) {
   const Values probabilities = {0.0, 0.25, 0.0, 0.75, 0.0};
   EXPECT_EQ(pick(probabilities, 0.0), 1);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/thrown_error.hpp"
 
 namespace chargpt {
@@ -92,6 +94,27 @@ TEST(Prompt, WhatCouldNotBeWrittenOrNeverEndIsRefused) {
   settings.until_end_mark = true;
   expect_error(ExitCode::usage, {"sample.until_end_mark", "--length"}, [&] { start(settings, kText); });
   start(settings, kDocuments);
+}
+
+TEST(AllowedIds, AreOfCharactersAsTheModelReadsThemAndNeverTheUnknownMark) {
+  SampleConfig settings;
+  settings.ban = "o\u0308";
+  EXPECT_EQ(allowed_ids(settings, Tokenizer({U'a', U'o', U'ö'}, false, false, Normalization::nfc)),
+            (std::vector<bool>{true, true, false}));
+  settings.ban = "\u00f6";
+  const auto bytes = allowed_ids(settings, Tokenizer::bytes());
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), false), 2);
+  EXPECT_FALSE(bytes[0xc3]);
+  EXPECT_FALSE(bytes[0xb6]);
+  settings.ban = "";
+  settings.allow = "q";
+  expect_error(ExitCode::usage, {"sample.allow"}, [&] { start(settings, Tokenizer({U'a'}, false, true)); });
+  settings.ban = "a";
+  settings.allow = "";
+  expect_error(ExitCode::usage, {"sample.ban"}, [&] { start(settings, Tokenizer({U'a'}, false, true)); });
+  settings.ban = "";
+  settings.allow = "aq";
+  expect_warning(start(settings, Tokenizer({U'a'}, false, true)), {"--allow", "U+0071"});
 }
 
 TEST(AllowedIds, NeverTouchTheEndMark) {

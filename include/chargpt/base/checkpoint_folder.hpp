@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -59,17 +60,21 @@ class CheckpointWriter {
 };
 
 std::string checkpoint_name(std::int64_t step);  ///< "step-00000123"
-/// Steps of the committed checkpoints in a folder, ascending; empty if the folder does not exist. Foreign names are
+/// Steps of the checkpoints in a folder, sound or not, ascending; empty if the folder does not exist. Foreign names are
 /// ignored.
 std::vector<std::int64_t> list_checkpoints(const std::string& checkpoints_dir);
-/// A checkpoint's manifest, itself checked, its files not looked at. Error(unusable_model) naming file and reason,
-/// no_input for a checkpoint that is not there.
+/// A checkpoint's manifest, itself checked, its files not looked at. Error(unusable_model) naming file and reason, also
+/// where the folder has another step's name; no_input for a checkpoint that is not there.
 Manifest read_manifest(const std::string& checkpoint_dir);
 /// Reads a checkpoint's manifest and checks every file's size and checksum. Error(unusable_model) naming file and
 /// reason.
 Manifest verify_checkpoint(const std::string& checkpoint_dir);
 /// The same for one of its files. A file that the manifest does not name is Error(unusable_model).
 void verify_checkpoint_file(const std::string& checkpoint_dir, const std::string& name);
+/// Of the newest checkpoint that verify_checkpoint finds sound; nothing where there is none at all. `warn` is told of
+/// those that are passed over. Error(unusable_model) if none of them is sound.
+std::optional<Manifest> newest_sound_checkpoint(const std::string& checkpoints_dir,
+                                                const std::function<void(const std::string&)>& warn);
 /// Removes all checkpoints older than the newest `keep` sound ones, except `best`; and our own temporary folders. With
 /// fewer sound ones nothing is removed. Foreign files stay.
 void prune_checkpoints(const std::string& checkpoints_dir, std::int64_t keep, std::optional<std::int64_t> best);

@@ -36,11 +36,11 @@ struct LoadedConfig {
 };
 
 /// Resolves a config. In a file: objects of sections; "$schema" is allowed; "include" (a path or a list of paths,
-/// relative to the file, at most 16 deep, no cycles) is read first and overridden by the file. An override's or
-/// environment variable's value is read as JSON where the key is a number, list, interval or truth value, and as it
-/// stands where it is text or a choice. Errors: Error(usage) for an unknown key (nearest key and its section named), a
-/// wrong type or range, a bad file; Error(no_input) for a file that is missing. Cross-key rules are not checked here:
-/// see check_rules.
+/// relative to the file, at most 16 deep and 64 in all, no cycles) is read first and overridden by the file. An
+/// override's or environment variable's value is read as JSON where the key is a number, list, interval or truth value,
+/// and as it stands where it is text or a choice. Errors: Error(usage) for an unknown key (nearest key and its section
+/// named), a wrong type or range, a bad file; Error(no_input) for a file that is missing. Cross-key rules are not
+/// checked here: see check_rules.
 LoadedConfig load_config(const ConfigSources& sources);
 
 /// The whole config as nested sections; feeding it back gives the same config.

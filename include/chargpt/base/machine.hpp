@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "chargpt/base/json.hpp"
 
 namespace chargpt {
@@ -10,8 +8,5 @@ namespace chargpt {
 /// (that this process may use), memory_gib (of the machine, or less where the process's control group is limited). What
 /// the system does not tell is null.
 Json machine_facts();
-
-/// Memory of this process that is in the machine's memory now, in bytes; 0 where the system does not tell.
-std::uint64_t resident_bytes();
 
 }  // namespace chargpt

@@ -10,6 +10,9 @@ namespace chargpt {
 /// the system lie.
 std::int64_t available_memory(const std::string& root = "");
 
+/// Bytes of memory that this process has resident now; 0 where the system does not tell.
+std::int64_t resident_memory();
+
 /// Bytes of memory that this process has had resident at most so far.
 std::int64_t peak_resident_memory();
 

@@ -41,12 +41,13 @@ struct EvaluationMetrics {
 struct SampleMetrics {
   std::int64_t step = 0;
   std::string text;
+  std::string prompt;  ///< empty in older files
 };
 
 /// Why a process ended the run or interrupted it.
 struct EndMetrics {
   std::int64_t step = 0;
-  std::string stopped;  ///< "target_loss", "patience", "interrupted" ...; empty: all steps were done
+  std::string stopped;  ///< "target_loss", "patience", "interrupted", "diverged" ...; empty: all steps were done
 };
 
 /// What is known of a run's course. Records of other events are left out.

@@ -36,6 +36,10 @@ ChosenModel choose_model(const ModelChoice& choice);
 /// Every checkpoint of a run, in order of step. Error(no_input) when the folder is no run or has none.
 std::vector<ChosenModel> every_checkpoint(const std::string& run_folder, WeightsChoice weights);
 
+/// Reads a model that was chosen. A checkpoint's is also the one that its manifest tells of: not another's, put in its
+/// place. Errors as ModelFile, and no_input for a checkpoint that has been removed since it was chosen.
+ModelFile read_model(const ChosenModel& chosen);
+
 /// A model that was chosen, and its file, read.
 struct OpenedModel {
   ChosenModel chosen;

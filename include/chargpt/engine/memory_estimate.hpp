@@ -12,6 +12,10 @@ namespace chargpt {
 /// the weights, and the activations of a pass of `windows` windows. An estimate from above; on a GPU, of its memory.
 std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t windows);
 
+/// Error(out_of_memory) for a model that can't be trained within `available` bytes whatever the pass: where the system
+/// promises more memory than it has, it would be killed, and not be told.
+void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available);
+
 /// The bytes of `device` that are free for this process.
 std::int64_t free_memory(c10::Device device);
 

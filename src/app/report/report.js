@@ -214,7 +214,8 @@ function showRun(run) {
   element("run").value = runs.indexOf(run);
   const notes = run.notes.map((note) => html("li", { class: "note" }, note));
   element("words").replaceChildren(html("ul", {}, ...run.words.map((word) => html("li", {}, word)), ...notes));
-  const samples = run.samples.map(({ step, text }) => html("div", { class: "sample" }, html("b", {}, `step ${number(step)}`), html("pre", {}, text)));
+  const heading = ({ step, prompt }) => `step ${number(step)}${prompt === "" ? "" : `, ${JSON.stringify(prompt)}`}`;
+  const samples = run.samples.map((sample) => html("div", { class: "sample" }, html("b", {}, heading(sample)), html("pre", {}, sample.text)));
   element("samples").replaceChildren(...(samples.length ? samples : [html("p", {}, "None were drawn: train.sample_every says how often.")]));
   const rows = Object.entries(run.config).map(([key, value]) => html("tr", {}, html("td", { class: "text" }, key), html("td", { class: "text" }, show(value))));
   element("config").replaceChildren(html("tbody", {}, ...rows));
