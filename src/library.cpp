@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "chargpt/base/corpus.hpp"
 #include "chargpt/base/version.hpp"
 #include "chargpt/commands/commands.hpp"
 
@@ -65,6 +66,8 @@ extern "C" int chargpt_run(const char* version, const chargpt::Request& request)
     return dispatch(request);
   } catch (const Error& error) {
     return fail(error.code(), error.what());
+  } catch (const Interrupted&) {
+    return 128 + request.stop_signal->load();
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::out_of_memory, kMemoryAdvice);
   } catch (const c10::OutOfMemoryError&) {

@@ -38,6 +38,8 @@ constexpr std::array kCommands = {
     CommandRow{"", "data", "Look at texts and check them", nullptr, nullptr},
     CommandRow{"data", "stats", "What a text is made of: characters, lines, scripts, what looks wrong", add_data,
                run_data_stats},
+    CommandRow{"data", "prepare", "Prepares a text for training now, and says where its ids are kept", add_data,
+               run_data_prepare},
     CommandRow{"data", "check", "Whether a text can be read, and whether its parts have anything in common", add_data,
                run_data_check},
     CommandRow{"", "metrics", "Look at the course of runs", nullptr, nullptr},

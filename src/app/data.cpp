@@ -1,12 +1,19 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/resolve.hpp"
+#include "chargpt/app/stop_signal.hpp"
 #include "chargpt/base/leaks.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/preparation_line.hpp"
+#include "chargpt/base/signal_list.hpp"
 #include "chargpt/base/table.hpp"
+#include "chargpt/base/terminal.hpp"
 #include "chargpt/base/text_statistics.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -61,17 +68,32 @@ std::string report(const Json& file) {
 
 Json part_row(const Corpus& corpus, Part part) {
   const Split& split = corpus.part(part);
-  return {{"part", name(part)}, {"documents", split.documents()}, {"characters", split.ids.size()}};
+  return {{"part", name(part)}, {"documents", split.documents()}, {"characters", split.size()}};
 }
 
-Json check_json(const Corpus& corpus, const std::vector<Leak>& leaks) {
+/// What all commands say that read a whole corpus.
+Json corpus_json(const Corpus& corpus) {
   Json json = {{"v", 1},
                {"bytes", corpus.fingerprint.bytes},
                {"hash", corpus.fingerprint.hash},
                {"vocabulary_size", corpus.tokenizer.size()},
-               {"parts", Json::array()},
-               {"leaks", Json::array()}};
+               {"parts", Json::array()}};
   for (const Part part : {Part::train, Part::val, Part::test}) json["parts"].push_back(part_row(corpus, part));
+  return json;
+}
+
+Json preparation_json(const Corpus& corpus, bool prepared, double seconds) {
+  Json json = corpus_json(corpus);
+  json["file"] = corpus.file.empty() ? Json(nullptr) : Json(corpus.file);
+  json["prepared"] = prepared;
+  json["seconds"] = seconds;
+  json["mb_per_second"] = prepared ? Json(static_cast<double>(corpus.fingerprint.bytes) / 1e6 / seconds) : Json(nullptr);
+  return json;
+}
+
+Json check_json(const Corpus& corpus, const std::vector<Leak>& leaks) {
+  Json json = corpus_json(corpus);
+  json["leaks"] = Json::array();
   for (const Leak& leak : leaks) {
     json["leaks"].push_back({{"piece", name(leak.piece)},
                              {"from", name(leak.from)},
@@ -93,6 +115,34 @@ int run_data_stats(const Arguments& arguments) {
   std::string text;
   for (const Json& file : files) text += (text.empty() ? "" : "\n") + report(file);
   write_output(text);
+  return 0;
+}
+
+int run_data_prepare(const Arguments& arguments) {
+  Config config = data_config(arguments);
+  config.model.context = 1;  // what a window needs is the model's affair
+  const std::atomic<int>& stop_signal = catch_stop_signals(parse_signal_list(config.run.stop_signals));
+  PreparationLine line(wants_live_line(STDERR_FILENO, arguments.no_color), arguments.quiet);
+  PreparationEvents events = line.events();
+  bool prepared = false;  // and not there before
+  events.stopped = [&] {
+    prepared = true;
+    return stop_signal.load() != 0;
+  };
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    const Corpus corpus = load_corpus(config, events);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const Json json = preparation_json(corpus, prepared, seconds);
+    if (corpus.file.empty()) {
+      write_message(
+          "its ids are kept nowhere: data.cache = auto keeps those of files of 16 MiB or more, a folder those of all "
+          "files\n");
+    }
+    write_output(arguments.json ? to_json_line(json) + "\n" : to_lines(json) + "\n" + to_table(json["parts"]));
+  } catch (const Interrupted&) {
+    return 128 + stop_signal.load();
+  }
   return 0;
 }
 

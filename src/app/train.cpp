@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::array kMayChange = {"data.path",
                                    "data.val_path",
                                    "data.test_path",
+                                   "data.cache",
                                    "model.attention",
                                    "train.steps",
                                    "train.epochs",

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -31,23 +32,30 @@ std::string normalized(std::string_view text, int compatibility) {
 }  // namespace
 
 std::u32string byte_characters(std::string_view bytes) {
-  std::u32string characters;
-  characters.reserve(bytes.size());
-  for (const char byte : bytes) characters.push_back(static_cast<unsigned char>(byte));
+  std::u32string characters(bytes.size(), U'\0');
+  std::transform(bytes.begin(), bytes.end(), characters.begin(),
+                 [](char byte) { return static_cast<unsigned char>(byte); });
   return characters;
 }
 
 std::u32string text_characters(std::string_view text, Normalization form, const std::string& source) {
   std::u32string code_points = decode_utf8(text, source);
+  if (form == Normalization::none) return code_points;
+  code_points.clear();
+  append_valid_characters(text, form, code_points);
+  return code_points;
+}
+
+void append_valid_characters(std::string_view text, Normalization form, std::u32string& characters) {
   switch (form) {
     case Normalization::none:
-      return code_points;
+      return append_valid_utf8(text, characters);
     case Normalization::nfc:
-      return decode_utf8(normalized(text, 0), source);
+      return append_valid_utf8(normalized(text, 0), characters);
     case Normalization::nfkc:
       break;
   }
-  return decode_utf8(normalized(text, UTF8PROC_COMPAT), source);
+  append_valid_utf8(normalized(text, UTF8PROC_COMPAT), characters);
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

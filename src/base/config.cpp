@@ -14,6 +14,18 @@ constexpr Range kFraction = {0, 1, false, true};
 
 }  // namespace
 
+bool DataConfig::crosses_documents() const {
+  switch (cross_documents) {
+    case CrossDocuments::yes:
+      return true;
+    case CrossDocuments::no:
+      return false;
+    case CrossDocuments::automatic:
+      break;
+  }
+  return format == DataFormat::lines;
+}
+
 void DataConfig::describe(KeyList& keys) {
   keys.add("path", path,
            "What to train on: a file (a text, or JSONL with one document a line), a folder, a pattern such as "
@@ -44,6 +56,11 @@ void DataConfig::describe(KeyList& keys) {
            "Most different characters kept, the most frequent ones; others become the unknown mark; 0: all are kept.");
   keys.add("windows", windows, "Training windows: drawn at random, or each once an epoch in a shuffled order.");
   keys.add("stride", stride, between(1, kMaxSteps), "Characters from the start of one training window to the next.");
+  keys.add("cross_documents", cross_documents,
+           "Whether windows may reach from one document into the next; auto: those of lines do, others do not.");
+  keys.add("cache", cache,
+           "Where the ids of a text are kept once it is prepared: a folder; auto: those of files of 16 MiB or more in "
+           "chargpt/texts in the user's cache; off: in memory alone.");
 }
 
 void ModelConfig::describe(KeyList& keys) {

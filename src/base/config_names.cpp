@@ -44,6 +44,18 @@ std::string_view name(Normalization value) {
   return {};
 }
 
+std::string_view name(CrossDocuments value) {
+  switch (value) {
+    case CrossDocuments::automatic:
+      return "auto";
+    case CrossDocuments::no:
+      return "no";
+    case CrossDocuments::yes:
+      return "yes";
+  }
+  return {};
+}
+
 std::string_view name(WindowOrder value) {
   switch (value) {
     case WindowOrder::random:

@@ -46,6 +46,7 @@ void check_data(const DataConfig& data) {
                     data.encoding));
   }
   if (data.format == DataFormat::bytes) check_bytes(data);
+  if (data.cache.empty()) refuse("data.cache = \"\" names nothing: set it to auto, off or a folder");
 }
 
 void check_model(const ModelConfig& model) {

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
-#include "chargpt/base/file.hpp"
+#include "chargpt/base/error.hpp"
 
 namespace chargpt {
 namespace {
@@ -67,9 +69,17 @@ bool is_data_file(const std::string& file, const std::string& path) {
   }
 }
 
-std::string read_data_file(const std::string& path) {
-  if (path != "-") return read_file(path);
-  return {std::istreambuf_iterator<char>(std::cin), {}};
+std::string read_standard_input(const std::function<void(std::uint64_t)>& progress) {
+  std::string bytes;
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error(ExitCode::io, fmt::format("cannot read standard input: {}", std::strerror(errno)));
+    if (got == 0) return bytes;
+    bytes.append(buffer.data(), static_cast<std::size_t>(got));
+    if (progress) progress(bytes.size());
+  }
 }
 
 }  // namespace chargpt

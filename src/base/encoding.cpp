@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "chargpt/base/error.hpp"
 
@@ -34,16 +35,23 @@ class Converter {
   }
   bool known() const { return value_ != invalid(); }
 
-  /// Converts from the front of `bytes`, which loses what was converted. False at a byte that is not valid.
-  bool convert(std::string_view& bytes, std::string& result) {
+  /// Converts from the front of `bytes`, which loses what was converted. 0, or why it stopped: EILSEQ at bytes that are
+  /// not valid, EINVAL at a sequence that is not complete.
+  int convert(std::string_view& bytes, std::string& result) {
     std::array<char, kBuffer> buffer;
     while (!bytes.empty()) {
       char* in = const_cast<char*>(bytes.data());  // iconv changes the pointer, not the bytes
       std::size_t in_left = bytes.size();
       const int error = write(&in, &in_left, buffer, result);
       bytes.remove_prefix(bytes.size() - in_left);
-      if (error != 0 && error != E2BIG) return false;
+      if (error != 0 && error != E2BIG) return error;
     }
+    return 0;
+  }
+
+  /// Writes what the encoding has at a text's end. False when it cannot end here.
+  bool finish(std::string& result) {
+    std::array<char, kBuffer> buffer;
     return write(nullptr, nullptr, buffer, result) == 0;
   }
 
@@ -89,8 +97,59 @@ bool is_telling(std::string_view bytes) {
 bool converts(std::string_view bytes, const std::string& encoding) {
   Converter converter(encoding);
   std::string ignored;
-  return converter.known() && converter.convert(bytes, ignored);
+  return converter.known() && converter.convert(bytes, ignored) == 0 && converter.finish(ignored);
 }
+
+/// Bytes of an encoding as UTF-8.
+class ConvertedSource : public PieceSource {
+ public:
+  ConvertedSource(std::unique_ptr<ByteSource> bytes, std::string encoding, std::string name)
+      : bytes_(std::move(bytes)), encoding_(std::move(encoding)), name_(std::move(name)), converter_(encoding_) {
+    if (converter_.known()) return;
+    throw Error(ExitCode::usage, fmt::format("\"{}\" is no encoding that this system's iconv knows; `iconv -l` "
+                                             "lists them",
+                                             encoding_));
+  }
+
+ protected:
+  void make(std::string& piece) override {
+    while (piece.empty() && !ended_) {
+      read_more();
+      std::string_view rest = pending_;
+      const int error = converter_.convert(rest, piece);
+      line_ += std::count(piece.begin(), piece.end(), '\n');
+      offset_ += pending_.size() - rest.size();
+      const bool cut_short = ended_ && (error != 0 || !converter_.finish(piece));
+      if (cut_short || (error != 0 && error != EINVAL)) fail(rest);
+      pending_.erase(0, pending_.size() - rest.size());
+    }
+  }
+
+ private:
+  void read_more() {
+    const std::size_t kept = pending_.size();
+    pending_.resize(kept + kBuffer);
+    const std::size_t got = bytes_->read({pending_.data() + kept, kBuffer});
+    pending_.resize(kept + got);
+    ended_ = got == 0;
+  }
+
+  [[noreturn]] void fail(std::string_view rest) const {
+    const std::string byte = rest.empty() ? "the end" : fmt::format("0x{:02X}", static_cast<unsigned char>(rest[0]));
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: not valid {} at byte offset {} (line {}): {}; name the file's own encoding with "
+                            "data.encoding",
+                            name_, encoding_, offset_, line_, byte));
+  }
+
+  std::unique_ptr<ByteSource> bytes_;
+  std::string encoding_, name_;
+  Converter converter_;
+  std::string pending_;  // read and not yet converted
+  std::uint64_t offset_ = 0;
+  std::int64_t line_ = 1;
+  bool ended_ = false;
+};
 
 struct Delete {
   void operator()(uchardet_t detector) const { uchardet_delete(detector); }
@@ -107,24 +166,10 @@ std::string detected(std::string_view bytes) {
 
 bool is_known_encoding(const std::string& name) { return Converter(name).known(); }
 
-std::string to_utf8(std::string bytes, const std::string& encoding, const std::string& source) {
+std::unique_ptr<ByteSource> to_utf8(std::unique_ptr<ByteSource> bytes, const std::string& encoding,
+                                    const std::string& name) {
   if (is_utf8(encoding)) return bytes;
-  Converter converter(encoding);
-  if (!converter.known()) {
-    throw Error(ExitCode::usage, fmt::format("\"{}\" is no encoding that this system's iconv knows; `iconv -l` "
-                                             "lists them",
-                                             encoding));
-  }
-  std::string text;
-  text.reserve(bytes.size() + bytes.size() / 2);
-  std::string_view left = bytes;
-  if (converter.convert(left, text)) return text;
-  const auto offset = bytes.size() - left.size();
-  const auto line = 1 + std::count(text.begin(), text.end(), '\n');
-  throw Error(ExitCode::bad_data,
-              fmt::format("{}: not valid {} at byte offset {} (line {}): 0x{:02X}; name the "
-                          "file's own encoding with data.encoding",
-                          source, encoding, offset, line, static_cast<unsigned char>(bytes[offset])));
+  return std::make_unique<ConvertedSource>(std::move(bytes), encoding, name);
 }
 
 std::string likely_encoding(std::string_view bytes) {

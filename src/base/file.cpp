@@ -15,36 +15,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "chargpt/base/file_reader.hpp"
 #include "descriptor.hpp"
 
 namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_absence(int error) {
-  return error == ENOENT || error == ENOTDIR || error == ENXIO || error == ELOOP || error == ENAMETOOLONG;
-}
-
-[[noreturn]] void fail_to_read(ExitCode code, const std::string& path, const std::string& why) {
-  throw Error(code, fmt::format("cannot read {}: {}", path, why));
-}
-
-/// O_NONBLOCK so that a FIFO without a writer is looked at rather than waited for.
-Descriptor open_input(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail_to_read(is_absence(errno) ? ExitCode::no_input : ExitCode::io, path, reason(errno));
-  return file;
-}
-
-std::uint64_t regular_file_size(const Descriptor& file, const std::string& path) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail_to_read(ExitCode::io, path, reason(errno));
-  if (S_ISDIR(status.st_mode)) fail_to_read(ExitCode::no_input, path, "it is a folder, a file is wanted");
-  if (!S_ISREG(status.st_mode))
-    fail_to_read(ExitCode::no_input, path, "it is a device or pipe, a regular file is wanted");
-  return static_cast<std::uint64_t>(status.st_size);
-}
 
 /// EINVAL says that this kind of file (a device, a folder on some network file systems) knows no syncing. Any other
 /// error means lost data, and the kernel forgets it after one report: it is never asked again.
@@ -111,19 +88,14 @@ void remove_tree(const std::string& path) {
 }
 
 std::string read_file(const std::string& path, std::uint64_t limit, ExitCode too_large) {
-  const Descriptor file = open_input(path);
-  const std::uint64_t size = regular_file_size(file, path);
-  if (size > limit) fail_to_read(too_large, path, fmt::format("it has {} bytes, at most {} are accepted", size, limit));
-  std::string contents(size, '\0');
-  std::size_t filled = 0;
-  while (filled < contents.size()) {
-    const ssize_t got = ::read(file.get(), contents.data() + filled, contents.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_to_read(ExitCode::io, path, reason(errno));
-    if (got == 0) break;  // the file was cut while it was read
-    filled += static_cast<std::size_t>(got);
+  const FileReader file(path);
+  const std::uint64_t size = file.stamp().size;
+  if (size > limit) {
+    throw Error(too_large,
+                fmt::format("cannot read {}: it has {} bytes, at most {} are accepted", path, size, limit));
   }
-  contents.resize(filled);
+  std::string contents(size, '\0');
+  contents.resize(file.read(0, contents));  // fewer where the file was cut while it was read
   return contents;
 }
 
@@ -206,6 +178,8 @@ void sync_folder(const std::string& path) {
   if (folder.get() < 0) throw Error(ExitCode::io, fmt::format("cannot open folder {}: {}", path, reason(errno)));
   sync(folder.get(), path);
 }
+
+std::uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 std::string xxh3_128(std::string_view bytes) { return hex_digits(XXH3_128bits(bytes.data(), bytes.size())); }
 

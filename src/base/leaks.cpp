@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <utility>
+
+#include "chargpt/base/file.hpp"
 
 namespace chargpt {
 namespace {
@@ -13,53 +16,85 @@ constexpr std::size_t kShown = 60;  // characters of an example
 
 using Ids = std::span<const std::int32_t>;
 
-/// Equal ids are equal bytes.
-std::string_view bytes_of(Ids ids) { return {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()}; }
+/// A document or line as far as it was read. Equal hashes are taken for equal ids.
+class ReadPiece {
+ public:
+  void add(Ids ids) {
+    hash_->update({reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
+    const Ids shown = ids.first(std::min(ids.size(), kShown - beginning_.size()));
+    beginning_.insert(beginning_.end(), shown.begin(), shown.end());
+    size_ += static_cast<std::int64_t>(ids.size());
+  }
+  std::int64_t size() const { return size_; }
+  std::string hash() const { return hash_->digest(); }
+  const std::vector<std::int32_t>& beginning() const { return beginning_; }
+  void start_anew() {
+    hash_.emplace();
+    beginning_.clear();
+    size_ = 0;
+  }
 
-template <typename Use>
-void for_each_document(const Split& split, Use use) {
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    use(Ids(split.ids).subspan(static_cast<std::size_t>(split.starts[d]),
-                               static_cast<std::size_t>(split.starts[d + 1] - split.starts[d])));
+ private:
+  std::optional<Xxh3Hasher> hash_{std::in_place};
+  std::vector<std::int32_t> beginning_;  // to be shown
+  std::int64_t size_ = 0;
+};
+
+/// Calls use(piece) with each document that has an id. A mark at its beginning is no part of it.
+template <class Use>
+void for_each_document(const Split& split, const Tokenizer& tokenizer, const Use& use) {
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    ReadPiece document;
+    split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
+      const bool marked = document.size() == 0 && tokenizer.has_end_mark() && ids[0] == Tokenizer::end_mark_id();
+      document.add(ids.subspan(marked ? 1 : 0));
+    });
+    use(document);
   }
 }
 
-template <typename Use>
-void for_each_long_line(Ids document, std::int32_t newline, Use use) {
-  auto begin = document.begin();
-  while (begin != document.end()) {
-    const auto end = std::find(begin, document.end(), newline);
-    if (end - begin >= kLongLine) use(Ids(begin, end));
-    begin = end == document.end() ? end : end + 1;
+/// The same with each long line. Lines end at newlines and marks.
+template <class Use>
+void for_each_long_line(const Split& split, const Tokenizer& tokenizer, const Use& use) {
+  ReadPiece line;
+  const auto finish = [&] {
+    if (line.size() >= kLongLine) use(line);
+    line.start_anew();
+  };
+  const auto ends_line = [&, newline = tokenizer.id(U'\n')](std::int32_t id) {
+    return id == newline || (tokenizer.has_end_mark() && id == Tokenizer::end_mark_id());
+  };
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
+      while (!ids.empty()) {
+        const auto end = static_cast<std::size_t>(std::find_if(ids.begin(), ids.end(), ends_line) - ids.begin());
+        line.add(ids.first(end));
+        if (end < ids.size()) finish();
+        ids = ids.subspan(std::min(ids.size(), end + 1));
+      }
+    });
+    finish();
   }
 }
 
-template <typename Use>
-void for_each_piece(const Split& split, Piece piece, const Tokenizer& tokenizer, Use use) {
+template <class Use>
+void for_each_piece(const Split& split, Piece piece, const Tokenizer& tokenizer, const Use& use) {
   switch (piece) {
     case Piece::document:
-      return for_each_document(split, use);
+      return for_each_document(split, tokenizer, use);
     case Piece::line:
       break;
   }
-  for_each_document(split, [&](Ids document) {
-    if (!document.empty() && tokenizer.has_end_mark()) document = document.first(document.size() - 1);
-    for_each_long_line(document, tokenizer.id(U'\n'), use);
-  });
-}
-
-std::string example(Ids ids, const Tokenizer& tokenizer) {
-  const Ids shown = ids.first(std::min(ids.size(), kShown));
-  return tokenizer.as_utf8(tokenizer.decode({shown.begin(), shown.end()}));
+  for_each_long_line(split, tokenizer, use);
 }
 
 Leak compare(const Corpus& corpus, Piece piece, Part from, Part to) {
-  std::unordered_set<std::string_view> known;
-  for_each_piece(corpus.part(from), piece, corpus.tokenizer, [&](Ids ids) { known.insert(bytes_of(ids)); });
+  std::unordered_set<std::string> known;
+  for_each_piece(corpus.part(from), piece, corpus.tokenizer, [&](const ReadPiece& read) { known.insert(read.hash()); });
   Leak leak{piece, from, to, 0, ""};
-  for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](Ids ids) {
-    if (!known.contains(bytes_of(ids))) return;
-    if (leak.count++ == 0) leak.example = example(ids, corpus.tokenizer);
+  for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) {
+    if (!known.contains(read.hash())) return;
+    if (leak.count++ == 0) leak.example = corpus.tokenizer.as_utf8(corpus.tokenizer.decode(read.beginning()));
   });
   return leak;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace chargpt {
 namespace {
@@ -12,25 +13,33 @@ std::u32string history_of(std::span<const std::int32_t> ids, std::int64_t length
   return {last.begin(), last.end()};
 }
 
-std::span<const std::int32_t> document_of(const Split& split, std::size_t d) {
-  return std::span(split.ids).subspan(static_cast<std::size_t>(split.starts[d]),
-                                      static_cast<std::size_t>(split.starts[d + 1] - split.starts[d]));
+/// Calls use(history, id) for every id of a stretch. The history is at least the last `most` ids before it, as far as
+/// there are so many, and is not empty behind the first.
+template <class Use>
+void for_each_id(const Split& split, std::int64_t stretch, std::int64_t most, const Use& use) {
+  const auto kept = static_cast<std::ptrdiff_t>(std::max<std::int64_t>(1, most));
+  std::vector<std::int32_t> ids;
+  split.for_each_piece(split.stretch_start(stretch), split.stretch_start(stretch + 1),
+                       [&](std::span<const std::int32_t> piece) {
+                         ids.erase(ids.begin(), ids.end() - std::min(kept, std::ssize(ids)));
+                         std::size_t at = ids.size();
+                         ids.insert(ids.end(), piece.begin(), piece.end());
+                         for (; at < ids.size(); ++at) use(std::span<const std::int32_t>(ids).first(at), ids[at]);
+                       });
 }
 
 }  // namespace
 
 NGram::NGram(std::int64_t order, const Split& train, std::int64_t vocabulary) : order_(order), vocabulary_(vocabulary) {
-  for (std::size_t d = 0; d + 1 < train.starts.size(); ++d) {
-    const auto document = document_of(train, d);
-    for (std::size_t i = 0; i < document.size(); ++i) {
-      const std::int64_t longest = std::min(static_cast<std::int64_t>(i), order - 1);
-      for (std::int64_t length = 0; length <= longest; ++length) {
-        Counts& counts = counts_[history_of(document.first(i), length)];
-        ++counts.total;
-        ++counts.of[document[i]];
-      }
+  const auto count = [&](std::span<const std::int32_t> history, std::int32_t id) {
+    const std::int64_t longest = std::min(static_cast<std::int64_t>(history.size()), order - 1);
+    for (std::int64_t length = 0; length <= longest; ++length) {
+      Counts& counts = counts_[history_of(history, length)];
+      ++counts.total;
+      ++counts.of[id];
     }
-  }
+  };
+  for (std::int64_t s = 0; s < train.stretches(); ++s) for_each_id(train, s, order - 1, count);
 }
 
 double NGram::probability(std::span<const std::int32_t> history, std::int32_t id) const {
@@ -51,13 +60,12 @@ double NGram::probability(std::span<const std::int32_t> history, std::int32_t id
 double NGram::nats_per_char(const Split& split) const {
   double nats = 0.0;
   std::int64_t characters = 0;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    const auto document = document_of(split, d);
-    for (std::size_t i = 1; i < document.size(); ++i) {
-      nats -= std::log(probability(document.first(i), document[i]));
-      ++characters;
-    }
-  }
+  const auto score = [&](std::span<const std::int32_t> history, std::int32_t id) {
+    if (history.empty()) return;
+    nats -= std::log(probability(history, id));
+    ++characters;
+  };
+  for (std::int64_t s = 0; s < split.stretches(); ++s) for_each_id(split, s, order_ - 1, score);
   return nats / static_cast<double>(characters);
 }
 

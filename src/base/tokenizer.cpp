@@ -17,18 +17,15 @@ bool is_combining_mark(char32_t code_point) { return code_point >= 0x300 && code
 
 [[noreturn]] void fail_unknown(const Tokenizer& tokenizer, std::u32string_view text, const std::string& source) {
   UnknownCharacters unknown;
-  std::size_t first = text.size();
+  FirstUnknown first;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (tokenizer.id(text[i]) >= 0) continue;
-    first = std::min(first, i);
+    if (unknown.count == 0) {
+      first = {text[i], i, 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), U'\n')};
+    }
     unknown.add(text[i]);
   }
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(first), U'\n');
-  throw Error(ExitCode::bad_data,
-              fmt::format("{}: character {} at position {} (line {}) is not in the model's vocabulary of {}; {} of {} "
-                          "characters are unknown: {}; leave them out, or train a model on text that has them",
-                          source, describe_code_point(text[first]), first, line, tokenizer.size(), unknown.count,
-                          text.size(), unknown.text()));
+  refuse_unknown(tokenizer, source, first, unknown, text.size());
 }
 
 /// Reads the entries of a vocabulary one by one; every fault names its entry.
@@ -95,6 +92,15 @@ std::string UnknownCharacters::text() const {
       decomposed ? " (combining marks: the text may need NFC normalisation, e.g. `uconv -x any-nfc`)" : "");
 }
 
+void refuse_unknown(const Tokenizer& tokenizer, const std::string& source, const FirstUnknown& first,
+                    const UnknownCharacters& unknown, std::uint64_t characters) {
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: character {} at position {} (line {}) is not in the model's vocabulary of {}; {} of {} "
+                          "characters are unknown: {}; leave them out, or train a model on text that has them",
+                          source, describe_code_point(first.code_point), first.position, first.line, tokenizer.size(),
+                          unknown.count, characters, unknown.text()));
+}
+
 Tokenizer::Tokenizer(const std::set<char32_t>& code_points, bool end_mark, bool unknown_mark,
                      Normalization normalization)
     : end_mark_(end_mark), unknown_mark_(unknown_mark), normalization_(normalization) {
@@ -133,11 +139,15 @@ std::int32_t Tokenizer::id(char32_t character) const {
   return known < 0 && unknown_mark_ ? unknown_mark_id() : known;
 }
 
+void Tokenizer::ids(std::u32string_view characters, std::span<std::int32_t> ids) const {
+  std::transform(characters.begin(), characters.end(), ids.begin(), [this](char32_t character) { return id(character); });
+}
+
 std::vector<std::int32_t> Tokenizer::encode(std::u32string_view text, const std::string& source) const {
-  std::vector<std::int32_t> ids(text.size());
-  std::transform(text.begin(), text.end(), ids.begin(), [this](char32_t character) { return id(character); });
-  if (std::find(ids.begin(), ids.end(), -1) != ids.end()) fail_unknown(*this, text, source);
-  return ids;
+  std::vector<std::int32_t> encoded(text.size());
+  ids(text, encoded);
+  if (std::find(encoded.begin(), encoded.end(), -1) != encoded.end()) fail_unknown(*this, text, source);
+  return encoded;
 }
 
 std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "chargpt/base/encoding.hpp"
@@ -39,6 +41,27 @@ bool is_shown(char32_t code_point) {
   });
 }
 
+constexpr std::ptrdiff_t kWord = 8;  // bytes that are looked at together
+
+bool is_ascii_word(const char* bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  return (word & 0x8080808080808080U) == 0;
+}
+
+/// Bytes of the well-formed sequence that `text` begins with (Unicode standard, table 3-7); 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto within = [text](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return i < text.size() && low <= static_cast<unsigned char>(text[i]) && static_cast<unsigned char>(text[i]) <= high;
+  };
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  if (lead < 0xE0) return within(1) ? 2 : 0;
+  if (lead < 0xF0) return within(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && within(2) ? 3 : 0;
+  return within(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && within(2) && within(3) ? 4 : 0;
+}
+
 [[noreturn]] void fail(std::string_view text, std::size_t offset, const std::string& source) {
   const std::string encoding = likely_encoding(text);
   const std::string advice = encoding.empty()
@@ -52,23 +75,56 @@ bool is_shown(char32_t code_point) {
 std::u32string decode_utf8(std::string_view text, const std::string& source) {
   const std::size_t invalid = find_invalid_utf8(text);
   if (invalid != text.size()) fail(text, invalid, source);
-  std::u32string code_points(text.size(), U'\0');  // as many as there are at most
-  const auto end = utf8::unchecked::utf8to32(text.begin(), text.end(), code_points.begin());
-  code_points.erase(end, code_points.end());
+  std::u32string code_points;
+  append_valid_utf8(text, code_points);
   return code_points;
 }
 
-std::size_t find_invalid_utf8(std::string_view text) {
-  return static_cast<std::size_t>(utf8::find_invalid(text.begin(), text.end()) - text.begin());
+void append_valid_utf8(std::string_view text, std::u32string& code_points) {
+  const std::size_t before = code_points.size();
+  code_points.resize(before + text.size());  // as many as there are at most
+  char32_t* to = code_points.data() + before;
+  const char *at = text.data(), *const end = at + text.size();
+  while (at != end) {
+    if (end - at >= kWord && is_ascii_word(at)) {
+      to = std::copy_n(reinterpret_cast<const unsigned char*>(at), kWord, to);
+      at += kWord;
+    } else {
+      *to++ = utf8::unchecked::next(at);
+    }
+  }
+  code_points.resize(static_cast<std::size_t>(to - code_points.data()));
 }
 
-std::string describe_invalid_utf8(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::string_view in_line = before.substr(before.rfind('\n') + 1);
-  const auto column = 1 + utf8::distance(in_line.begin(), in_line.end());
-  return fmt::format("not valid UTF-8 at byte offset {} (line {}, column {}): 0x{:02X}", offset, line, column,
-                     static_cast<unsigned char>(text[offset]));
+std::size_t find_invalid_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (text.size() - at >= kWord && is_ascii_word(text.data() + at)) {
+      at += kWord;
+      continue;
+    }
+    const std::size_t length = sequence_length(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
+}
+
+void TextPlace::advance(std::string_view text) {
+  offset += text.size();
+  const auto newline = text.rfind('\n');
+  if (newline != std::string_view::npos) {
+    line += std::count(text.begin(), text.end(), '\n');
+    column = 1;
+    text.remove_prefix(newline + 1);
+  }
+  column += std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; });
+}
+
+std::string describe_invalid_utf8(std::string_view text, std::size_t offset, TextPlace place) {
+  place.advance(text.substr(0, offset));
+  return fmt::format("not valid UTF-8 at byte offset {} (line {}, column {}): 0x{:02X}", place.offset, place.line,
+                     place.column, static_cast<unsigned char>(text[offset]));
 }
 
 std::string encode_utf8(char32_t code_point) { return encode_utf8(std::u32string_view(&code_point, 1)); }

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
+#include <numeric>
 
 #include "chargpt/base/model_choice.hpp"
+#include "chargpt/base/text_reader.hpp"
 
 namespace chargpt {
 namespace {
@@ -18,11 +22,19 @@ ModelChoice model_named(const std::string& path) {
 
 }  // namespace
 
-void CharacterCounts::add(const Documents& documents) {
-  for (const auto& text : documents.texts) {
-    for (const char32_t character : text) ++counts_[character];
-  }
+void CharacterCounts::add(std::u32string_view characters) {
+  for (const char32_t character : characters) ++counts_[character];
 }
+
+void CharacterCounts::add(const Documents& documents) {
+  for (const auto& text : documents.texts) add(text);
+}
+
+void CharacterCounts::add(const CharacterCounts& others) {
+  std::transform(counts_.begin(), counts_.end(), others.counts_.begin(), counts_.begin(), std::plus<>());
+}
+
+std::uint64_t CharacterCounts::total() const { return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}); }
 
 std::set<char32_t> CharacterCounts::characters() const {
   std::set<char32_t> found;
@@ -58,7 +70,8 @@ Tokenizer given_vocabulary(const DataConfig& data, bool end_mark) {
   DataConfig as_text = data;
   as_text.format = DataFormat::text;
   CharacterCounts counts;
-  counts.add(read_documents(path, as_text));
+  ThreadPool pool(1);
+  TextReader(path, as_text).read(pool, {{}, [&](const TextBlock& block, std::size_t) { counts.add(block.characters); }});
   return {counts.characters(), end_mark, has_unknown_mark(data), data.normalize};
 }
 

@@ -1,73 +1,31 @@
 #include "chargpt/base/windows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "chargpt/base/random.hpp"
 
 namespace chargpt {
 namespace {
 
-std::vector<EvalWindow> side_by_side(const Split& split, std::int64_t context) {
-  std::vector<EvalWindow> windows;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    const std::int64_t last = split.starts[d + 1] - 1;
-    for (std::int64_t offset = split.starts[d]; offset < last; offset += context) {
-      const std::int64_t length = std::min(context, last - offset);
-      windows.push_back({offset, length, length});
-    }
-  }
-  return windows;
-}
-
-std::vector<EvalWindow> sliding(const Split& split, std::int64_t context, std::int64_t stride) {
-  std::vector<EvalWindow> windows;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    const std::int64_t first = split.starts[d], last = split.starts[d + 1] - 1;
-    std::int64_t scored_to = first;  // the last id that is scored so far
-    for (std::int64_t end = std::min(first + context, last); scored_to < last; end = std::min(end + stride, last)) {
-      const std::int64_t offset = std::max(first, end - context);
-      windows.push_back({offset, end - offset, end - scored_to});
-      scored_to = end;
-    }
-  }
-  return windows;
-}
-
-std::vector<EvalWindow> training_windows(const Split& split, std::int64_t context, std::int64_t stride) {
-  const WindowIndex index(split, context, stride);
-  std::vector<EvalWindow> windows;
-  for (std::int64_t w = 0; w < index.size(); ++w) windows.push_back({index.offset(w), context, context});
-  return windows;
-}
-
-std::vector<EvalWindow> random_windows(const Split& split, std::int64_t context, std::int64_t count, std::uint64_t seed,
-                                       std::uint64_t round) {
-  const WindowIndex index(split, context, 1);
-  std::vector<EvalWindow> windows;
-  for (std::int64_t i = 0; i < count && index.size() > 0; ++i) {
-    const std::uint64_t w = random_below(seed, Purpose::evaluation, round, static_cast<std::uint64_t>(i),
-                                         static_cast<std::uint64_t>(index.size()));
-    windows.push_back({index.offset(static_cast<std::int64_t>(w)), context, context});
-  }
-  return windows;
-}
+std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
 WindowIndex::WindowIndex(const Split& split, std::int64_t context, std::int64_t stride)
     : stride_(stride), first_window_{0} {
-  for (std::int64_t d = 0; d < split.documents(); ++d) {
-    const std::int64_t room = split.document_size(d) - context - 1;
+  for (std::int64_t s = 0; s < split.stretches(); ++s) {
+    const std::int64_t room = split.stretch_size(s) - context - 1;
     if (room < 0) continue;
-    document_start_.push_back(split.starts[static_cast<std::size_t>(d)]);
+    stretch_start_.push_back(split.stretch_start(s));
     first_window_.push_back(first_window_.back() + room / stride + 1);
   }
 }
 
 std::int64_t WindowIndex::offset(std::int64_t w) const {
   const auto next = std::upper_bound(first_window_.begin(), first_window_.end(), w);
-  const auto document = static_cast<std::size_t>(next - first_window_.begin()) - 1;
-  return document_start_[document] + (w - first_window_[document]) * stride_;
+  const auto stretch = static_cast<std::size_t>(next - first_window_.begin()) - 1;
+  return stretch_start_[stretch] + (w - first_window_[stretch]) * stride_;
 }
 
 WindowSchedule::WindowSchedule(std::int64_t windows, WindowOrder order, std::int64_t batch, std::uint64_t seed)
@@ -95,7 +53,6 @@ std::int64_t WindowSchedule::window(std::int64_t step, std::int64_t index) const
 
 std::int64_t total_steps(const TrainConfig& train, std::int64_t windows, std::int64_t context) {
   if (train.steps != 0) return train.steps;
-  const auto rounded_up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   if (train.epochs != 0) return rounded_up(train.epochs * windows, train.batch);
   return rounded_up(train.characters, train.batch * context);
 }
@@ -104,17 +61,80 @@ std::int64_t sliding_stride(const EvalConfig& eval, std::int64_t context) {
   return std::min(eval.stride == 0 ? (context + 1) / 2 : eval.stride, context);
 }
 
-std::vector<EvalWindow> evaluation_windows(const Split& split, std::int64_t context, const EvalConfig& eval,
-                                           std::uint64_t seed, std::uint64_t round) {
+EvaluationWindows::Kind EvaluationWindows::kind_of(const EvalConfig& eval) {
   switch (eval.mode) {
     case EvalMode::windows:
-      return eval.stride == 0 ? side_by_side(split, context) : training_windows(split, context, eval.stride);
+      return eval.stride == 0 ? Kind::side_by_side : Kind::training;
     case EvalMode::sliding:
-      return sliding(split, context, sliding_stride(eval, context));
+      return Kind::sliding;
     case EvalMode::random:
       break;
   }
-  return random_windows(split, context, eval.windows, seed, round);
+  return Kind::random;
+}
+
+EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const EvalConfig& eval, std::uint64_t seed,
+                                     std::uint64_t round)
+    : split_(std::move(split)),
+      context_(context),
+      kind_(kind_of(eval)),
+      stride_(eval.stride),
+      draws_(eval.windows),
+      seed_(seed),
+      round_(round),
+      first_window_{0} {
+  switch (kind_) {
+    case Kind::training:
+      training_.emplace(split_, context, stride_);
+      return;
+    case Kind::random:
+      training_.emplace(split_, context, 1);
+      return;
+    case Kind::sliding:
+      stride_ = sliding_stride(eval, context);
+      break;
+    case Kind::side_by_side:
+      stride_ = context;
+      break;
+  }
+  for (std::int64_t s = 0; s < split_.stretches(); ++s) {
+    first_window_.push_back(first_window_.back() + windows_in(split_.stretch_size(s)));
+  }
+}
+
+/// One that is full or reaches the end, and one for each stride behind it.
+std::int64_t EvaluationWindows::windows_in(std::int64_t stretch_size) const {
+  if (stretch_size < 2) return 0;
+  return 1 + rounded_up(std::max<std::int64_t>(0, stretch_size - 1 - context_), stride_);
+}
+
+std::int64_t EvaluationWindows::size() const {
+  if (!training_) return first_window_.back();
+  return kind_ == Kind::random && training_->size() > 0 ? draws_ : training_->size();
+}
+
+EvalWindow EvaluationWindows::operator[](std::int64_t w) const {
+  switch (kind_) {
+    case Kind::training:
+      return {training_->offset(w), context_, context_};
+    case Kind::random: {
+      const std::uint64_t drawn = random_below(seed_, Purpose::evaluation, round_, static_cast<std::uint64_t>(w),
+                                               static_cast<std::uint64_t>(training_->size()));
+      return {training_->offset(static_cast<std::int64_t>(drawn)), context_, context_};
+    }
+    case Kind::sliding:
+    case Kind::side_by_side:
+      break;
+  }
+  const auto next = std::upper_bound(first_window_.begin(), first_window_.end(), w);
+  const std::int64_t stretch = next - first_window_.begin() - 1;
+  const std::int64_t within = w - first_window_[static_cast<std::size_t>(stretch)];
+  const std::int64_t first = split_.stretch_start(stretch), last = split_.stretch_start(stretch + 1) - 1;
+  const std::int64_t end = std::min(first + context_ + within * stride_, last);
+  const std::int64_t scored_before = within == 0 ? first : first + context_ + (within - 1) * stride_;
+  const std::int64_t scored = end - scored_before;
+  const std::int64_t length = kind_ == Kind::side_by_side ? scored : std::min(context_, end - first);
+  return {end - length, length, scored};
 }
 
 }  // namespace chargpt

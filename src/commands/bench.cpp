@@ -28,14 +28,13 @@ constexpr double kDefaultSeconds = 3.0;
 Corpus random_corpus(const Config& config, std::int64_t vocabulary) {
   std::set<char32_t> code_points;
   for (char32_t c = U'!'; c < U'!' + static_cast<char32_t>(vocabulary); ++c) code_points.insert(c);
-  Corpus corpus{Tokenizer(code_points, false), {}, {}, {}, {}};
   const std::int64_t size = 4 * config.train.batch + config.model.context + 1;
+  std::vector<std::int32_t> ids;
   for (std::int64_t i = 0; i < size; ++i) {
-    corpus.train.ids.push_back(static_cast<std::int32_t>(random_below(
+    ids.push_back(static_cast<std::int32_t>(random_below(
         1, Purpose::data_order, 0, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
   }
-  corpus.train.starts.push_back(size);
-  return corpus;
+  return {Tokenizer(code_points, false), Split(std::move(ids), {0, size}), {}, {}, {}};
 }
 
 /// Calls `work` for about `seconds`, at least twice, after one call to warm up. Returns the seconds of each call,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -26,12 +27,14 @@ std::vector<std::int64_t> classes(const Tokenizer& tokenizer) {
 std::vector<std::int64_t> lines(const Split& split, const Tokenizer& tokenizer) {
   const std::int32_t newline = tokenizer.id(U'\n');
   std::vector<std::int64_t> by_index;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
     std::int64_t line = 1;
-    for (std::int64_t i = split.starts[d]; i < split.starts[d + 1]; ++i) {
-      by_index.push_back(line);
-      if (split.ids[static_cast<std::size_t>(i)] == newline) ++line;
-    }
+    split.for_each_piece(split.start(d), split.start(d + 1), [&](std::span<const std::int32_t> ids) {
+      for (const std::int32_t id : ids) {
+        by_index.push_back(line);
+        if (id == newline) ++line;
+      }
+    });
   }
   return by_index;
 }
@@ -42,8 +45,7 @@ PerCharFile::PerCharFile(const std::string& path, const ScoredText& text, const 
     : file_(path), text_(text), tokenizer_(tokenizer) {}
 
 void PerCharFile::add(const CharScore& score) {
-  const std::int32_t id = text_.split.ids[static_cast<std::size_t>(score.index)];
-  put(text_.place(score.index), tokenizer_.as_utf8(tokenizer_.symbol(id)), score.nats, score.rank, score.entropy);
+  put(text_.place(score.index), tokenizer_.as_utf8(tokenizer_.symbol(score.id)), score.nats, score.rank, score.entropy);
 }
 
 void PerCharFile::add(const UnknownCharacter& character, double nats) {
@@ -76,9 +78,8 @@ PartTable::PartTable(PartKind kind, const ScoredText& text, const Tokenizer& tok
 
 void PartTable::add(const CharScore& score) {
   if (kind_ == PartKind::none) return;
-  const std::int32_t id = text_.split.ids[static_cast<std::size_t>(score.index)];
   const std::int64_t document = text_.place(score.index).document;
-  add(key(document, line_at(document, score.index), class_of_[static_cast<std::size_t>(id)]), score.nats);
+  add(key(document, line_at(document, score.index), class_of_[static_cast<std::size_t>(score.id)]), score.nats);
 }
 
 void PartTable::add(const UnknownCharacter& character, double nats) {
@@ -89,8 +90,7 @@ void PartTable::add(const UnknownCharacter& character, double nats) {
 
 std::int64_t PartTable::line_at(std::int64_t document, std::int64_t index) const {
   if (kind_ != PartKind::line) return 0;
-  const auto d = static_cast<std::size_t>(document);
-  const std::int64_t first = text_.split.starts[d], last = text_.split.starts[d + 1] - 1;
+  const std::int64_t first = text_.split.start(document), last = text_.split.start(document + 1) - 1;
   return last < first ? 1 : line_of_[static_cast<std::size_t>(std::min(index, last))];  // behind the last id: its line
 }
 

@@ -40,12 +40,12 @@ std::optional<double> step_seconds(Trainer& trainer, const std::function<bool()>
 double evaluation_seconds(Trainer& trainer) {
   const Config& config = trainer.config();
   const Corpus& corpus = trainer.corpus();
-  auto windows = evaluation_windows(corpus.val, config.model.context, config.eval, 0, 0);
+  const EvaluationWindows windows(corpus.val, config.model.context, config.eval, 0, 0);
   if (windows.empty()) return 0.0;
-  const std::size_t all = windows.size(), timed = std::min(all, static_cast<std::size_t>(config.eval.batch));
-  windows.resize(timed);
+  const std::int64_t all = windows.size(), timed = std::min(all, config.eval.batch);
   const auto start = std::chrono::steady_clock::now();
-  evaluate(trainer.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch);
+  const auto after_one_pass = [passes = 0]() mutable { return passes++ > 0; };
+  evaluate(trainer.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, after_one_pass);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return seconds * static_cast<double>(all) / static_cast<double>(timed);
 }

@@ -62,9 +62,9 @@ Subject load_subject(const Request& request, const OpenedModel& opened, const Su
 
 Evaluation evaluate_subject(const Request& request, Subject& subject,
                             const std::function<void(const CharScore&)>& each) {
-  const auto windows = evaluation_windows(subject.text.split, subject.loaded.model->config().context,
-                                          request.config.eval, static_cast<std::uint64_t>(request.config.run.seed),
-                                          static_cast<std::uint64_t>(subject.chosen.step.value_or(0)));
+  const EvaluationWindows windows(subject.text.split, subject.loaded.model->config().context, request.config.eval,
+                                  static_cast<std::uint64_t>(request.config.run.seed),
+                                  static_cast<std::uint64_t>(subject.chosen.step.value_or(0)));
   if (windows.empty()) {
     throw Error(
         ExitCode::bad_data,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "chargpt/base/preparation_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/utf8.hpp"
 
@@ -19,10 +20,9 @@ Part parse_part(const std::string& text) {
 /// The characters of a split as documents again.
 Documents decode(const Split& split, const Tokenizer& tokenizer, const std::string& source) {
   Documents documents{{}, tokenizer.has_end_mark(), source, 0, ""};
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
     std::u32string& text = documents.texts.emplace_back();
-    for (std::int64_t i = split.starts[d]; i < split.starts[d + 1]; ++i) {
-      const std::int32_t id = split.ids[static_cast<std::size_t>(i)];
+    for (const std::int32_t id : split.document(d)) {
       if (!tokenizer.is_mark(id)) text += decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), source);
     }
   }
@@ -38,8 +38,8 @@ ScoredText run_part(const Request& request, const ChosenModel& run, const Tokeni
                 fmt::format("{} has no {} split: data.{}_fraction is 0", run.run_folder, request.part, request.part));
   }
   const std::string source = fmt::format("{}, split {}", request.config.data.path, request.part);
-  if (tokenizer == of_run) return {corpus.part(part), {}, source};
-  return encode_for_scoring(decode(corpus.part(part), of_run, source), tokenizer);
+  if (tokenizer == of_run) return {corpus.part(part), {}, source, begin_marks(request.config.data)};
+  return encode_for_scoring(decode(corpus.part(part), of_run, source), tokenizer, request.config.data);
 }
 
 void tell_unknown(const ScoredText& text, const EvalConfig& eval) {
@@ -62,7 +62,9 @@ Corpus run_corpus(const Request& request, const ChosenModel& chosen, const Token
   if (chosen.run_folder.empty()) {
     throw Error(ExitCode::usage, "a lone model file has no data of its own: say which text to score with --data PATH");
   }
-  Corpus corpus = load_corpus(request.config, tokenizer);
+  PreparationLine line(request.color, request.verbosity < 0);
+  const PreparationEvents events = line.events([&] { return request.stop_signal->load() != 0; });
+  Corpus corpus = load_corpus(request.config, tokenizer, events);
   const Manifest manifest = verify_checkpoint(RunPaths(chosen.run_folder).checkpoint(*chosen.step));
   if (corpus.fingerprint == manifest.data) return corpus;
   throw Error(
@@ -80,7 +82,7 @@ ScoredText text_to_score(const Request& request, const ChosenModel& run, const T
   data.normalize = tokenizer.normalization();
   if (tokenizer.is_bytes()) data = {.format = DataFormat::bytes};
   ScoredText text = request.data_path.empty() ? run_part(request, run, of_run, tokenizer)
-                                              : encode_for_scoring(read_documents(request.data_path, data), tokenizer);
+                                              : encode_for_scoring(read_documents(request.data_path, data), tokenizer, data);
   tell_unknown(text, request.config.eval);
   return text;
 }

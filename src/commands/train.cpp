@@ -8,6 +8,7 @@
 #include "chargpt/base/initial_weights.hpp"
 #include "chargpt/base/model_file.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/preparation_line.hpp"
 #include "chargpt/commands/commands.hpp"
 #include "chargpt/commands/dry_run.hpp"
 #include "chargpt/commands/progress.hpp"
@@ -33,8 +34,8 @@ void describe(Trainer& trainer, const ChosenDevice& device, int threads) {
   const std::string where =
       device.reason.empty() ? device.device.str() : fmt::format("{} ({})", device.device.str(), device.reason);
   spdlog::info("{} parameters on {}, {} threads; vocabulary {}; {} characters to train on, {} to validate",
-               trainer.model()->flat().size(), where, threads, corpus.tokenizer.size(), corpus.train.ids.size(),
-               corpus.val.ids.size());
+               trainer.model()->flat().size(), where, threads, corpus.tokenizer.size(), corpus.train.size(),
+               corpus.val.size());
 }
 
 InitialWeights take_initial_weights(const std::string& file, Trainer& trainer) {
@@ -182,11 +183,14 @@ void report(const RunResult& result, const RunPaths& paths, const Progress& prog
 
 /// Other data that a run may go on with is read with the run's vocabulary.
 Corpus load_data(const Request& request, const RunPaths& paths) {
+  PreparationLine line(request.color, request.verbosity < 0);
+  const PreparationEvents events = line.events([&] { return request.stop_signal->load() != 0; });
   const auto ignore = [](const std::string&) {};  // restore_checkpoint warns
   const bool other = request.resume && request.allow_data_change;
   const auto newest = other ? newest_sound_checkpoint(paths.checkpoints(), ignore) : std::nullopt;
-  if (!newest) return load_corpus(request.config);
-  return load_corpus(request.config, ModelFile(paths.checkpoint(newest->step) + "/" + kModelFileName).tokenizer());
+  if (!newest) return load_corpus(request.config, events);
+  const ModelFile model(paths.checkpoint(newest->step) + "/" + kModelFileName);
+  return load_corpus(request.config, model.tokenizer(), events);
 }
 
 /// The config with what only this machine and data decide settled. `available`: bytes of memory.

@@ -25,11 +25,14 @@ TokenBatch padded(const Split& split, std::span<const EvalWindow> windows) {
   for (const EvalWindow& window : windows) batch.length = std::max(batch.length, window.length);
   batch.inputs.resize(static_cast<std::size_t>(batch.windows * batch.length));
   batch.targets.resize(batch.inputs.size());
+  std::vector<std::int32_t> ids;
   for (std::size_t b = 0; b < windows.size(); ++b) {
-    const std::int32_t* ids = split.ids.data() + windows[b].offset;
+    const auto length = static_cast<std::size_t>(windows[b].length);
+    ids.resize(length + 1);
+    split.read(windows[b].offset, ids);
     const auto row = static_cast<std::int64_t>(b) * batch.length;
-    std::copy_n(ids, windows[b].length, batch.inputs.begin() + row);
-    std::copy_n(ids + 1, windows[b].length, batch.targets.begin() + row);
+    std::copy_n(ids.begin(), length, batch.inputs.begin() + row);
+    std::copy_n(ids.begin() + 1, length, batch.targets.begin() + row);
   }
   return batch;
 }
@@ -58,27 +61,28 @@ std::vector<std::int64_t> symbol_bytes(const Tokenizer& tokenizer) {
 /// Adds up passes, window by window.
 class Accumulator {
  public:
-  Accumulator(const Tokenizer& tokenizer, const Split& split, const std::function<void(const CharScore&)>& each)
-      : bytes_(symbol_bytes(tokenizer)), split_(split), each_(each) {}
+  Accumulator(const Tokenizer& tokenizer, const std::function<void(const CharScore&)>& each)
+      : bytes_(symbol_bytes(tokenizer)), each_(each) {}
 
-  void add(const PassScores& scores, std::span<const EvalWindow> windows) {
+  void add(const PassScores& scores, const TokenBatch& batch, std::span<const EvalWindow> windows) {
     for (std::size_t b = 0; b < windows.size(); ++b) {
-      add(scores, windows[b], static_cast<std::int64_t>(b) * scores.length);
+      add(scores, batch, windows[b], static_cast<std::int64_t>(b) * scores.length);
     }
   }
   const Evaluation& result() const { return result_; }
 
  private:
   /// `row`: where the window's row begins in the pass.
-  void add(const PassScores& scores, const EvalWindow& window, std::int64_t row) {
+  void add(const PassScores& scores, const TokenBatch& batch, const EvalWindow& window, std::int64_t row) {
     double nats = 0.0;
     for (std::int64_t t = window.length - window.scored; t < window.length; ++t) {
       const std::int64_t index = window.offset + 1 + t;
       const double loss = scores.nats[static_cast<std::size_t>(row + t)];
       nats += loss;
-      result_.bytes += bytes_[static_cast<std::size_t>(split_.ids[static_cast<std::size_t>(index)])];
+      const std::int32_t id = batch.targets[static_cast<std::size_t>(row + t)];
+      result_.bytes += bytes_[static_cast<std::size_t>(id)];
       if (each_) {
-        each_({index, loss, scores.rank.const_data_ptr<std::int64_t>()[row + t],
+        each_({index, id, loss, scores.rank.const_data_ptr<std::int64_t>()[row + t],
                scores.entropy.const_data_ptr<double>()[row + t]});
       }
     }
@@ -90,7 +94,6 @@ class Accumulator {
   }
 
   std::vector<std::int64_t> bytes_;
-  const Split& split_;
   const std::function<void(const CharScore&)>& each_;
   Evaluation result_;
 };
@@ -109,16 +112,18 @@ double Evaluation::standard_error() const {
   return std::sqrt(std::max(0.0, squared_means / n - mean * mean) / (n - 1));
 }
 
-Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split,
-                    const std::vector<EvalWindow>& windows, std::int64_t batch, const std::function<bool()>& stopped,
+Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split, const EvaluationWindows& windows,
+                    std::int64_t batch, const std::function<bool()>& stopped,
                     const std::function<void(const CharScore&)>& each) {
   passes.read_weights(false);
-  Accumulator total(tokenizer, split, each);
-  for (std::size_t begin = 0; begin < windows.size(); begin += static_cast<std::size_t>(batch)) {
+  Accumulator total(tokenizer, each);
+  std::vector<EvalWindow> pass;
+  for (std::int64_t begin = 0; begin < windows.size(); begin += batch) {
     if (stopped && stopped()) break;
-    const std::size_t count = std::min(static_cast<std::size_t>(batch), windows.size() - begin);
-    const std::span pass(windows.data() + begin, count);
-    total.add(score_pass(passes, padded(split, pass), each != nullptr), pass);
+    pass.clear();
+    for (std::int64_t w = begin; w < std::min(begin + batch, windows.size()); ++w) pass.push_back(windows[w]);
+    const TokenBatch ids = padded(split, pass);
+    total.add(score_pass(passes, ids, each != nullptr), ids, pass);
   }
   return total.result();
 }

@@ -43,10 +43,11 @@ TokenBatch Trainer::batch_of(std::span<const std::int64_t> windows) const {
   TokenBatch batch;
   batch.windows = static_cast<std::int64_t>(windows.size());
   batch.length = config_.model.context;
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(batch.length) + 1);
   for (const std::int64_t window : windows) {
-    const std::int32_t* ids = corpus_.train.ids.data() + index_.offset(window);
-    batch.inputs.insert(batch.inputs.end(), ids, ids + batch.length);
-    batch.targets.insert(batch.targets.end(), ids + 1, ids + 1 + batch.length);
+    corpus_.train.read(index_.offset(window), ids);
+    batch.inputs.insert(batch.inputs.end(), ids.begin(), ids.end() - 1);
+    batch.targets.insert(batch.targets.end(), ids.begin() + 1, ids.end());
   }
   return batch;
 }

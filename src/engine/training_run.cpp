@@ -148,7 +148,7 @@ class TrainingRun {
     const Config& config = trainer_.config();
     const Corpus& corpus = trainer_.corpus();
     const auto windows =
-        evaluation_windows(corpus.val, config.model.context, config.eval, static_cast<std::uint64_t>(config.run.seed),
+        EvaluationWindows(corpus.val, config.model.context, config.eval, static_cast<std::uint64_t>(config.run.seed),
                            static_cast<std::uint64_t>(trainer_.steps_done()));
     const Evaluation evaluation =
         evaluate(trainer_.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, events_.stopped);

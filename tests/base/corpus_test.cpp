@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -34,9 +35,7 @@ std::vector<std::string> numbered_texts(int count) {
 /// The documents of a split as text, the end mark spelled out.
 std::vector<std::string> documents_of(const Split& split, const Tokenizer& tokenizer) {
   std::vector<std::string> texts;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    texts.push_back(tokenizer.decode({split.ids.begin() + split.starts[d], split.ids.begin() + split.starts[d + 1]}));
-  }
+  for (std::int64_t d = 0; d < split.documents(); ++d) texts.push_back(tokenizer.decode(split.document(d)));
   return texts;
 }
 
@@ -71,7 +70,7 @@ TEST_F(LoadCorpusTest, WithoutFractionsThereIsOnlyTraining) {
   config_.data.val_fraction = 0;
   set_data("d.txt", "abcdef");
   const Corpus corpus = load();
-  EXPECT_EQ(corpus.train.ids.size(), 6);
+  EXPECT_EQ(corpus.train.size(), 6);
   EXPECT_EQ(corpus.val.documents(), 0);
   EXPECT_EQ(corpus.test.documents(), 0);
 }
@@ -143,7 +142,7 @@ TEST_F(LoadCorpusTest, AnEmojiIsOneSymbol) {
   const Corpus corpus = load();
   EXPECT_EQ(corpus.tokenizer.size(), 7);
   EXPECT_GE(corpus.tokenizer.id(U'\U0001F600'), 0);
-  EXPECT_EQ(corpus.train.ids.size() + corpus.val.ids.size(), 3500);
+  EXPECT_EQ(corpus.train.size() + corpus.val.size(), 3500);
 }
 
 TEST_F(LoadCorpusTest, TheFingerprintFollowsEveryFile) {
@@ -170,13 +169,13 @@ TEST_F(LoadCorpusTest, ATextShorterThanAWindowSaysWhatWouldFit) {
                   "--set model.context=8", "data.val_fraction 0.1"});
   config_.model.context = 8;
   config_.data.val_fraction = 0;
-  EXPECT_EQ(load().train.ids.size(), 10);
+  EXPECT_EQ(load().train.size(), 10);
 }
 
 TEST_F(LoadCorpusTest, ATextOfExactlyOneWindowTrains) {
   config_.data.val_fraction = 0;
   set_data("d.txt", "abcde");
-  EXPECT_EQ(load().train.ids.size(), 5);
+  EXPECT_EQ(load().train.size(), 5);
   set_data("d.txt", "abcd");
   expect_refused({"the train part has 4 characters, but a window needs 5"});
 }
@@ -198,7 +197,7 @@ TEST_F(LoadCorpusTest, AValidationPartTooSmallToScoreSaysHowToDoWithout) {
   expect_refused({"d.txt: the val part has 1 character, but scoring needs 2", "raise data.val_fraction (0.1)",
                   "--set data.val_fraction=0"});
   config_.data.val_fraction = 0.2;
-  EXPECT_EQ(load().val.ids.size(), 2);
+  EXPECT_EQ(load().val.size(), 2);
 }
 
 TEST_F(LoadCorpusTest, ATestPartTooSmallToScoreIsNamed) {
@@ -278,7 +277,7 @@ TEST_F(LoadCorpusTest, BytesHaveTheirOwnVocabulary) {
   set_data("d.bin", std::string("ab\0\xFF\x92 abcdefgh\xC3\xB6\r\n", 18));
   const Corpus corpus = load();
   EXPECT_TRUE(corpus.tokenizer.is_bytes());
-  EXPECT_EQ(corpus.tokenizer.decode(corpus.train.ids) + corpus.tokenizer.decode(corpus.val.ids),
+  EXPECT_EQ(corpus.tokenizer.decode(corpus.train.document(0)) + corpus.tokenizer.decode(corpus.val.document(0)),
             std::string("ab\0\xFF\x92 abcdefgh\xC3\xB6\r\n", 18));
   const Tokenizer letters({U'a'}, false);
   expect_error(ExitCode::usage, {"vocabulary is of characters, but data.format = bytes"},
@@ -329,6 +328,122 @@ TEST_F(LoadCorpusTest, AHashedDocumentKeepsItsPartWhenOthersComeAndGo) {
   EXPECT_NEAR(sizes[Part::val], 80, 5 * 8);
   config_.data.split_seed = 2;
   EXPECT_NE(parts_of(numbered_texts(400)), all);
+}
+
+TEST_F(LoadCorpusTest, ShortLinesAreUsableSinceWindowsCrossThem) {
+  config_.data.format = DataFormat::lines;
+  config_.model.context = 16;
+  config_.data.val_fraction = 0;
+  set_data("names.txt", "emma\nava\nmia\nzoe\n");
+  const Corpus corpus = load();
+  EXPECT_EQ(documents_of(corpus.train, corpus.tokenizer),
+            (std::vector<std::string>{"<|e|>emma<|e|>", "ava<|e|>", "mia<|e|>", "zoe<|e|>"}));
+  EXPECT_EQ(WindowIndex(corpus.train, 16, 1).size(), 18 - 16);
+  config_.data.cross_documents = CrossDocuments::no;
+  expect_refused({"names.txt: the train part has 6 characters with its end mark in the longest of its documents (4)"});
+  config_.model.context = 5;
+  EXPECT_EQ(WindowIndex(load().train, 5, 1).size(), 1);
+}
+
+TEST_F(LoadCorpusTest, JsonlCrossesDocumentsWhereThatIsAsked) {
+  config_.data.val_fraction = 0;
+  set_data("d.jsonl", jsonl({"abc", "de"}));
+  config_.data.cross_documents = CrossDocuments::yes;
+  const Corpus corpus = load();
+  EXPECT_EQ(documents(Part::train), (std::vector<std::string>{"abc<|e|>", "de<|e|>"}));
+  EXPECT_EQ(WindowIndex(corpus.train, 4, 1).size(), 3);
+}
+
+/// Corpora whose ids are kept in a folder.
+class CachedCorpusTest : public LoadCorpusTest {
+ protected:
+  CachedCorpusTest() {
+    config_.data.cache = folder_ / "cache";
+    set_data("d.txt", "abcdefghijklmnopqrst");
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_ / "cache"), {}));
+  }
+};
+
+TEST_F(CachedCorpusTest, IsReadAgainAsItWasPrepared) {
+  const Corpus prepared = load(), again = load();
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(again.file, prepared.file);
+  EXPECT_EQ(again.tokenizer, prepared.tokenizer);
+  EXPECT_EQ(again.fingerprint, prepared.fingerprint);
+  EXPECT_EQ(documents_of(again.train, again.tokenizer), std::vector<std::string>{"abcdefghijklmnopqr"});
+  config_.data.cache = "off";
+  EXPECT_EQ(load().fingerprint, prepared.fingerprint);
+}
+
+TEST_F(CachedCorpusTest, IsPreparedAnewForAllThatItsIdsDependOn) {
+  std::size_t prepared = 0;
+  const auto expect_new = [&](const char* what) {
+    load();
+    EXPECT_EQ(files(), ++prepared) << what;
+    load();
+    EXPECT_EQ(files(), prepared) << what;
+  };
+  expect_new("the first");
+  config_.data.val_fraction = 0.2;
+  expect_new("val_fraction");
+  config_.data.test_fraction = 0.2;
+  expect_new("test_fraction");
+  config_.data.min_count = 1;
+  config_.data.max_vocabulary = 5;
+  expect_new("max_vocabulary");
+  config_.data.normalize = Normalization::nfc;
+  expect_new("normalize");
+  config_.data.encoding = "ISO-8859-1";
+  expect_new("encoding");
+  config_.data.vocabulary = folder_.write("v.txt", "abc");
+  expect_new("vocabulary");
+  folder_.write("v.txt", "abcd");
+  expect_new("the vocabulary's text");
+  config_.data.val_path = folder_.write("val.txt", "abcabc");
+  expect_new("val_path");
+  folder_.write("val.txt", "abcab");
+  expect_new("the validation text's size");
+  config_.data.format = DataFormat::lines;
+  expect_new("format");
+  config_.model.context = 2;
+  config_.data.stride = 3;
+  config_.data.windows = WindowOrder::shuffled;
+  load();
+  EXPECT_EQ(files(), prepared) << "none of these changes ids";
+}
+
+TEST_F(CachedCorpusTest, ATextOfTheSameSizeAndTimeIsNotTakenForTheOther) {
+  const Corpus before = load();
+  const auto time = std::filesystem::last_write_time(folder_ / "d.txt");
+  set_data("d.txt", "tsrqponmlkjihgfedcba");
+  std::filesystem::last_write_time(folder_ / "d.txt", time);
+  EXPECT_NE(load().fingerprint, before.fingerprint);
+  EXPECT_EQ(documents(Part::val), std::vector<std::string>{"ba"});
+}
+
+TEST_F(CachedCorpusTest, ServesTheModelThatWasTrainedOnIt) {
+  const Corpus trained = load();
+  EXPECT_EQ(load_corpus(config_, trained.tokenizer).file, trained.file);
+  const Tokenizer larger({U'0', U'a', U'b', U'c', U'd', U'e', U'f', U'g', U'h', U'i', U'j', U'k',
+                          U'l', U'm', U'n', U'o', U'p', U'q', U'r', U's', U't'},
+                         false);
+  const Corpus other = load_corpus(config_, larger);
+  EXPECT_NE(other.file, trained.file);
+  EXPECT_EQ(documents_of(other.train, larger), std::vector<std::string>{"abcdefghijklmnopqr"});
+}
+
+TEST_F(CachedCorpusTest, OfBytesIsReadAgain) {
+  config_.data.format = DataFormat::bytes;
+  load();
+  EXPECT_EQ(documents(Part::val), std::vector<std::string>{"st"});
+}
+
+TEST_F(CachedCorpusTest, IsCheckedAgainstTheContextEachTime) {
+  load();
+  config_.model.context = 18;
+  expect_refused({"d.txt: the train part has 18 characters, but a window needs 19"});
 }
 
 TEST(Part, HasTheNamesOfTheCommandLine) {

@@ -150,6 +150,10 @@ TEST_F(ReadDocumentsTest, PackedFilesReadAsTheirContents) {
   EXPECT_EQ(packed.bytes, plain.bytes);
 }
 
+TEST_F(ReadDocumentsTest, ALineThatIsNestedTooDeepIsRefused) {
+  expect_refused("d.jsonl", "{\"text\": \"a\", \"more\": " + std::string(100'000, '['), "nested deeper");
+}
+
 TEST_F(ReadDocumentsTest, AMissingFileAndAFolderAreNoInput) {
   const auto read_path = [](const std::string& path) { read_documents(path, {}); };
   expect_error(ExitCode::no_input, {"none.txt"}, [&] { read_path(folder_ / "none.txt"); });

@@ -24,6 +24,10 @@ std::string encoded(const std::string& text, const std::string& encoding) {
   return bytes;
 }
 
+std::string in_utf8(const std::string& bytes, const std::string& encoding, const std::string& name) {
+  return read_all(*to_utf8(std::make_unique<TextSource>(bytes), encoding, name));
+}
+
 TEST(Encoding, KnowsWhatTheSystemConverts) {
   for (const char* known : {"UTF-8", "utf8", "WINDOWS-1252", "GB18030", "SHIFT_JIS", "KOI8-R", "UTF-16"}) {
     EXPECT_TRUE(is_known_encoding(known)) << known;
@@ -35,25 +39,25 @@ TEST(Encoding, KnowsWhatTheSystemConverts) {
 
 TEST(Encoding, ConvertsWhatIconvWrites) {
   for (const char* encoding : {"WINDOWS-1251", "KOI8-R", "UTF-16", "UTF-16LE", "UTF-32", "GB18030", "UTF-8"}) {
-    EXPECT_EQ(to_utf8(encoded(kRussian, encoding), encoding, "d.txt"), kRussian) << encoding;
+    EXPECT_EQ(in_utf8(encoded(kRussian, encoding), encoding, "d.txt"), kRussian) << encoding;
   }
-  EXPECT_EQ(to_utf8(encoded(kJapanese, "SHIFT_JIS"), "SHIFT_JIS", "d.txt"), kJapanese);
-  EXPECT_EQ(to_utf8("s\x92s\x80", "WINDOWS-1252", "d.txt"), "s\xE2\x80\x99s\xE2\x82\xAC");
+  EXPECT_EQ(in_utf8(encoded(kJapanese, "SHIFT_JIS"), "SHIFT_JIS", "d.txt"), kJapanese);
+  EXPECT_EQ(in_utf8("s\x92s\x80", "WINDOWS-1252", "d.txt"), "s\xE2\x80\x99s\xE2\x82\xAC");
 }
 
 TEST(Encoding, ConvertsTextsLargerThanItsBuffer) {
   const std::string text(1 << 20, '\xE9');
   std::string expected;
   for (std::size_t i = 0; i < text.size(); ++i) expected += "\xC3\xA9";
-  EXPECT_TRUE(to_utf8(text, "ISO-8859-1", "d.txt") == expected);
+  EXPECT_TRUE(in_utf8(text, "ISO-8859-1", "d.txt") == expected);
 }
 
 TEST(Encoding, AByteThatIsNotValidIsNamedWithItsPlace) {
   expect_error(ExitCode::bad_data, {"d.txt: not valid WINDOWS-1252 at byte offset 4 (line 2): 0x81", "data.encoding"},
-               [] { to_utf8("ab\nc\x81", "WINDOWS-1252", "d.txt"); });
+               [] { in_utf8("ab\nc\x81", "WINDOWS-1252", "d.txt"); });
   expect_error(ExitCode::bad_data, {"not valid SHIFT_JIS at byte offset 1"},
-               [] { to_utf8("a\x82", "SHIFT_JIS", "d"); });
-  expect_error(ExitCode::usage, {"UTF-9", "iconv -l"}, [] { to_utf8("a", "UTF-9", "d.txt"); });
+               [] { in_utf8("a\x82", "SHIFT_JIS", "d"); });
+  expect_error(ExitCode::usage, {"UTF-9", "iconv -l"}, [] { in_utf8("a", "UTF-9", "d.txt"); });
 }
 
 TEST(Encoding, GuessesWhatCommonTextsAreIn) {
@@ -77,7 +81,7 @@ TEST(Encoding, EveryGuessCanBeRead) {
   for (std::size_t length = 1; length <= noise.size(); length = length * 3 + 1) {
     const std::string guess = likely_encoding(noise.substr(0, length));
     if (!guess.empty()) {
-      EXPECT_NO_THROW(to_utf8(noise.substr(0, length), guess, "d.txt")) << guess << ' ' << length;
+      EXPECT_NO_THROW(in_utf8(noise.substr(0, length), guess, "d.txt")) << guess << ' ' << length;
     }
   }
 }

@@ -12,14 +12,15 @@ const std::string kLong(kLongLine, 'a');
 
 /// A split of these documents, with end marks.
 Split split_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
-  Split split;
+  std::vector<std::int32_t> all;
+  std::vector<std::int64_t> starts = {0};
   for (const std::string& text : texts) {
     const auto ids = tokenizer.encode(tokenizer.characters(text, "t"), "t");
-    split.ids.insert(split.ids.end(), ids.begin(), ids.end());
-    split.ids.push_back(Tokenizer::end_mark_id());
-    split.starts.push_back(static_cast<std::int64_t>(split.ids.size()));
+    all.insert(all.end(), ids.begin(), ids.end());
+    all.push_back(Tokenizer::end_mark_id());
+    starts.push_back(static_cast<std::int64_t>(all.size()));
   }
-  return split;
+  return {all, starts};
 }
 
 std::vector<Leak> leaks_of(const std::vector<std::string>& train, const std::vector<std::string>& val,
@@ -55,6 +56,14 @@ TEST(Leaks, ALongLineInTwoPartsIsOne) {
 
 TEST(Leaks, AShortLineMayStandInTwoParts) {
   EXPECT_TRUE(leaks_of({"c\n" + kLong.substr(1) + "\nb"}, {"cc\n" + kLong.substr(1)}).empty());
+}
+
+TEST(Leaks, AMarkAtTheBeginningMakesNoOtherDocument) {
+  const Tokenizer tokenizer({U'a', U'b'}, true);
+  const Split train({0, 1, 2, 0, 1, 0}, {0, 4, 6}), val({0, 1, 0}, {0, 3});  // <|e|>ab<|e|>, a<|e|>; <|e|>a<|e|>
+  const auto leaks = find_leaks({tokenizer, train, val, {}, {}});
+  ASSERT_EQ(leaks.size(), 1U);
+  EXPECT_EQ(leaks[0].example, "a<|e|>");
 }
 
 TEST(Leaks, AnEndMarkOrANewlineBehindALineIsTheSame) {

@@ -13,15 +13,13 @@ constexpr std::int64_t kVocabulary = 5;
 
 /// Ids that depend on the two before them, mostly; id 4 never comes.
 Split some_text(std::uint64_t seed, std::int64_t size) {
-  Split split;
+  std::vector<std::int32_t> ids;
   for (std::int64_t i = 0; i < size; ++i) {
     const std::uint64_t draw = random_below(seed, Purpose::split, 0, static_cast<std::uint64_t>(i), 10);
-    const auto n = split.ids.size();
-    split.ids.push_back(draw < 2 || n < 2 ? static_cast<std::int32_t>(draw % 4)
-                                          : (split.ids[n - 1] + 2 * split.ids[n - 2] + 1) % 4);
+    const auto n = ids.size();
+    ids.push_back(draw < 2 || n < 2 ? static_cast<std::int32_t>(draw % 4) : (ids[n - 1] + 2 * ids[n - 2] + 1) % 4);
   }
-  split.starts = {0, size / 3, size};
-  return split;
+  return {ids, {0, size / 3, size}};
 }
 
 TEST(NGram, OrderZeroIsUniform) {
@@ -30,9 +28,7 @@ TEST(NGram, OrderZeroIsUniform) {
 }
 
 TEST(NGram, IsTheFormulaOnACaseDoneByHand) {
-  Split train;
-  train.ids = {0, 1, 0, 1, 0, 2};
-  train.starts = {0, 6};
+  const Split train({0, 1, 0, 1, 0, 2}, {0, 6});
   const std::vector<std::int32_t> history = {1, 0};
   // Without history: 0 three times, 1 twice, 2 once: 6 in all, 3 kinds. After 0: 1 twice, 2 once: 3 in all, 2 kinds.
   const double one = (2 + 3 * 0.2) / 9, two = (1 + 3 * 0.2) / 9, four = 3 * 0.2 / 9;
@@ -66,10 +62,25 @@ TEST(NGram, LearnsWhatDependsOnTheIdsBefore) {
   EXPECT_LT(trigram, unigram - 0.3);
 }
 
+TEST(NGram, IsTheSameForTextsLongerThanWhatIsReadAtOnce) {
+  const Split text = some_text(1, 200'000);
+  std::int64_t zeros = 0, pairs = 0;
+  for (std::int64_t d = 0; d < text.documents(); ++d) {
+    const auto ids = text.document(d);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      zeros += ids[i] == 0 && i + 1 < ids.size() ? 1 : 0;
+      pairs += i > 0 && ids[i - 1] == 0 && ids[i] == 1 ? 1 : 0;
+    }
+  }
+  const NGram unigram(1, text, kVocabulary), bigram(2, text, kVocabulary);
+  const double kinds = 4;  // ids 0 to 3 all follow a 0
+  EXPECT_NEAR(bigram.probability(std::vector<std::int32_t>{0}, 1),
+              (static_cast<double>(pairs) + kinds * unigram.probability({}, 1)) / (static_cast<double>(zeros) + kinds),
+              1e-12);
+}
+
 TEST(NGram, ADocumentsHistoryDoesNotReachIntoTheOneBefore) {
-  Split train;
-  train.ids = {0, 1, 2, 3};
-  train.starts = {0, 2, 4};
+  const Split train({0, 1, 2, 3}, {0, 2, 4});
   const std::vector<std::int32_t> history = {1};  // never seen before anything
   EXPECT_EQ(NGram(2, train, kVocabulary).probability(history, 2), NGram(1, train, kVocabulary).probability({}, 2));
 }

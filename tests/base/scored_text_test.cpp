@@ -18,9 +18,7 @@ Documents documents_of(std::vector<std::u32string> texts, bool end_mark = false)
 /// The documents of a split as text, the end mark spelled out.
 std::vector<std::string> texts_of(const Split& split, const Tokenizer& tokenizer) {
   std::vector<std::string> texts;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    texts.push_back(tokenizer.decode({split.ids.begin() + split.starts[d], split.ids.begin() + split.starts[d + 1]}));
-  }
+  for (std::int64_t d = 0; d < split.documents(); ++d) texts.push_back(tokenizer.decode(split.document(d)));
   return texts;
 }
 
@@ -45,6 +43,18 @@ TEST(EncodeForScoring, EndsDocumentsWhereTheModelHasAnEndMark) {
   EXPECT_EQ(texts_of(encode_for_scoring(plain, with).split, with), (std::vector<std::string>{"ab", "a"}));
 }
 
+TEST(EncodeForScoring, LinesBeginWithTheMarkThatEndsTheLineBefore) {
+  const Tokenizer tokenizer({U'a', U'b'}, true);
+  const Documents lines = documents_of({U"ab", U"a"}, true);
+  const ScoredText packed = encode_for_scoring(lines, tokenizer, {.format = DataFormat::lines});
+  EXPECT_EQ(texts_of(packed.split, tokenizer), (std::vector<std::string>{"<|e|>ab<|e|>", "a<|e|>"}));
+  EXPECT_EQ(packed.split.stretches(), 1);
+  const ScoredText apart =
+      encode_for_scoring(lines, tokenizer, {.format = DataFormat::lines, .cross_documents = CrossDocuments::no});
+  EXPECT_EQ(texts_of(apart.split, tokenizer), (std::vector<std::string>{"<|e|>ab<|e|>", "<|e|>a<|e|>"}));
+  EXPECT_EQ(apart.split.stretches(), 2);
+}
+
 /// Up to six documents of up to nine characters of "abcx"; the x are not in the vocabulary.
 std::vector<std::u32string> random_texts(std::uint64_t seed) {
   std::vector<std::u32string> texts(1 + random_below(seed, Purpose::split, 0, 0, 6));
@@ -61,19 +71,23 @@ TEST(ScoredText, EveryIdAndUnknownCharacterHasItsPlaceInTheText) {
     const bool end_mark = seed % 2 == 0;
     const auto texts = random_texts(seed);
     const Tokenizer tokenizer({U'a', U'b', U'c'}, end_mark);
-    const ScoredText scored = encode_for_scoring(documents_of(texts, end_mark), tokenizer);
+    const DataConfig data = {.format = seed % 3 == 0 ? DataFormat::lines : DataFormat::text,
+                             .cross_documents = seed % 4 < 2 ? CrossDocuments::yes : CrossDocuments::no};
+    const ScoredText scored = encode_for_scoring(documents_of(texts, end_mark), tokenizer, data);
     std::vector<std::u32string> rebuilt(texts.size());
     for (std::size_t d = 0; d < texts.size(); ++d) rebuilt[d].assign(texts[d].size(), U'?');
     const auto put = [&](const Place& place, char32_t code_point) {
       auto& text = rebuilt.at(static_cast<std::size_t>(place.document));
       text.at(static_cast<std::size_t>(place.offset)) = code_point;
     };
-    for (std::size_t i = 0; i < scored.split.ids.size(); ++i) {
-      const Place place = scored.place(static_cast<std::int64_t>(i));
-      if (end_mark && scored.split.ids[i] == Tokenizer::end_mark_id()) {
+    for (std::int64_t i = 0; i < scored.split.size(); ++i) {
+      const Place place = scored.place(i);
+      const std::int32_t id = scored.split.ids(i, i + 1)[0];
+      if (place.offset < 0) continue;  // a mark before the first character, which is never scored
+      if (end_mark && id == Tokenizer::end_mark_id()) {
         EXPECT_EQ(place.offset, static_cast<std::int64_t>(texts.at(static_cast<std::size_t>(place.document)).size()));
       } else {
-        put(place, decode_utf8(tokenizer.symbol(scored.split.ids[i]), "symbol")[0]);
+        put(place, decode_utf8(tokenizer.symbol(id), "symbol")[0]);
       }
     }
     for (const UnknownCharacter& character : scored.unknown) put(scored.place(character), character.code_point);

@@ -21,7 +21,7 @@ class VocabularyTest : public ::testing::Test {
   Corpus load() const { return load_corpus(config_); }
   std::string text() const {
     const Corpus corpus = load();
-    return corpus.tokenizer.decode(corpus.train.ids);
+    return corpus.tokenizer.decode(corpus.train.ids(0, corpus.train.size()));
   }
   TempDir folder_;
   Config config_;

@@ -12,10 +12,9 @@ namespace chargpt {
 namespace {
 
 Split split_of(const std::vector<std::int64_t>& sizes) {
-  Split split;
-  for (const std::int64_t size : sizes) split.starts.push_back(split.starts.back() + size);
-  split.ids.assign(static_cast<std::size_t>(split.starts.back()), 0);
-  return split;
+  std::vector<std::int64_t> starts = {0};
+  for (const std::int64_t size : sizes) starts.push_back(starts.back() + size);
+  return {std::vector<std::int32_t>(static_cast<std::size_t>(starts.back())), starts};
 }
 
 /// Up to seven documents of up to 39 ids, empty ones among them.
@@ -29,10 +28,8 @@ Split random_split(std::uint64_t seed) {
 
 std::vector<std::int64_t> offsets_by_search(const Split& split, std::int64_t context, std::int64_t stride) {
   std::vector<std::int64_t> offsets;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    for (std::int64_t at = split.starts[d]; at + context + 1 <= split.starts[d + 1]; at += stride) {
-      offsets.push_back(at);
-    }
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    for (std::int64_t at = split.start(d); at + context + 1 <= split.start(d + 1); at += stride) offsets.push_back(at);
   }
   return offsets;
 }
@@ -51,6 +48,22 @@ TEST(WindowIndex, AgreesWithASearchThroughAllDocuments) {
         ASSERT_EQ(offsets_of({split, context, stride}), offsets_by_search(split, context, stride))
             << "seed " << seed << ", context " << context << ", stride " << stride;
       }
+    }
+  }
+}
+
+TEST(Windows, OfASplitThatCrossesDocumentsAreThoseOfOneDocument) {
+  const Split crossing(std::vector<std::int32_t>(30), {0, 3, 4, 18, 30}, true), whole = split_of({30});
+  EXPECT_EQ(offsets_of({crossing, 7, 3}), offsets_of({whole, 7, 3}));
+  for (const EvalMode mode : {EvalMode::windows, EvalMode::sliding, EvalMode::random}) {
+    EvalConfig config;
+    config.mode = mode;
+    config.windows = 20;
+    const EvaluationWindows windows(crossing, 7, config, 1, 0), expected(whole, 7, config, 1, 0);
+    ASSERT_EQ(windows.size(), expected.size());
+    for (std::int64_t w = 0; w < windows.size(); ++w) {
+      EXPECT_EQ(windows[w].offset, expected[w].offset);
+      EXPECT_EQ(windows[w].scored, expected[w].scored);
     }
   }
 }
@@ -131,15 +144,21 @@ EvalConfig eval_config(EvalMode mode, std::int64_t stride = 0) {
   return config;
 }
 
+std::vector<EvalWindow> all_of(const EvaluationWindows& windows) {
+  std::vector<EvalWindow> all;
+  for (std::int64_t w = 0; w < windows.size(); ++w) all.push_back(windows[w]);
+  return all;
+}
+
 std::vector<EvalWindow> windows_of(const Split& split, std::int64_t context, const EvalConfig& config = {}) {
-  return evaluation_windows(split, context, config, 1, 0);
+  return all_of({split, context, config, 1, 0});
 }
 
 /// Every id but the first of each document.
 std::vector<std::int64_t> ids_to_score(const Split& split) {
   std::vector<std::int64_t> ids;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    for (std::int64_t i = split.starts[d] + 1; i < split.starts[d + 1]; ++i) ids.push_back(i);
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    for (std::int64_t i = split.start(d) + 1; i < split.start(d + 1); ++i) ids.push_back(i);
   }
   return ids;
 }
@@ -153,7 +172,7 @@ std::vector<std::int64_t> scored_ids(const std::vector<EvalWindow>& windows) {
 }
 
 std::int64_t document_start(const Split& split, std::int64_t id) {
-  return *(std::upper_bound(split.starts.begin(), split.starts.end(), id) - 1);
+  return split.start(split.document_at(id));
 }
 
 TEST(EvaluationWindows, SideBySideScoreEveryIdButTheFirstOfEachDocumentOnceInOrder) {
@@ -247,7 +266,7 @@ TEST(EvaluationWindows, RandomDrawsTrainingWindowsUniformlyAndBySeedAndRound) {
 
   config.windows = 20;
   const auto drawn = [&](std::uint64_t seed, std::uint64_t round) {
-    return scored_ids(evaluation_windows(split, 7, config, seed, round));
+    return scored_ids(all_of({split, 7, config, seed, round}));
   };
   EXPECT_EQ(drawn(3, 4), drawn(3, 4));
   EXPECT_NE(drawn(3, 4), drawn(3, 5));
@@ -260,9 +279,9 @@ TEST(EvaluationWindows, CountOfAllWindowsIsThatOfABruteForceCut) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Split split = random_split(seed);
     std::int64_t count = 0;
-    for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-      for (std::int64_t begin = split.starts[d]; begin < split.starts[d + 1]; ++begin) {
-        count += begin + 7 < split.starts[d + 1] ? 1 : 0;
+    for (std::int64_t d = 0; d < split.documents(); ++d) {
+      for (std::int64_t begin = split.start(d); begin < split.start(d + 1); ++begin) {
+        count += begin + 7 < split.start(d + 1) ? 1 : 0;
       }
     }
     ASSERT_EQ(WindowIndex(split, 7, 1).size(), count);

@@ -33,13 +33,14 @@ CharGPT make_model() {
 }
 
 Split documents() {
-  Split split;
+  std::vector<std::int32_t> ids;
+  std::vector<std::int64_t> starts = {0};
   for (const int size : {1, 2, 7, 20, 6, 13}) {
-    for (int i = 0; i < size - 1; ++i) split.ids.push_back(1 + i * i % 3);
-    split.ids.push_back(0);
-    split.starts.push_back(static_cast<std::int64_t>(split.ids.size()));
+    for (int i = 0; i < size - 1; ++i) ids.push_back(1 + i * i % 3);
+    ids.push_back(0);
+    starts.push_back(static_cast<std::int64_t>(ids.size()));
   }
-  return split;
+  return {ids, starts};
 }
 
 EvalConfig mode(EvalMode eval_mode, std::int64_t stride = 0) {
@@ -49,17 +50,19 @@ EvalConfig mode(EvalMode eval_mode, std::int64_t stride = 0) {
   return config;
 }
 
-std::vector<EvalWindow> windows_of(const Split& split, const EvalConfig& config = {}) {
-  return evaluation_windows(split, kContext, config, 1, 0);
+EvaluationWindows windows_of(const Split& split, const EvalConfig& config = {}) {
+  return {split, kContext, config, 1, 0};
 }
+
+std::int32_t id_at(const Split& split, std::int64_t index) { return split.ids(index, index + 1)[0]; }
 
 /// -ln p(ids[index]) by a forward pass of its own over the ids from `begin` on.
 double nats_alone(CharGPT& model, const Split& split, std::int64_t begin, std::int64_t index) {
   const torch::NoGradGuard no_grad;
   torch::Tensor ids = torch::empty({1, index - begin}, torch::kLong);
-  for (std::int64_t t = begin; t < index; ++t) ids[0][t - begin] = split.ids[static_cast<std::size_t>(t)];
+  for (std::int64_t t = begin; t < index; ++t) ids[0][t - begin] = id_at(split, t);
   const torch::Tensor row = at::log_softmax(model->next_logits(ids).to(torch::kDouble), -1);
-  return -row[0][split.ids[static_cast<std::size_t>(index)]].item<double>();
+  return -row[0][id_at(split, index)].item<double>();
 }
 
 TEST(Evaluator, SumsWhatSinglePredictionsGive) {
@@ -67,7 +70,9 @@ TEST(Evaluator, SumsWhatSinglePredictionsGive) {
   Passes passes(model);
   const Split split = documents();
   double nats = 0.0;
-  for (const EvalWindow& window : windows_of(split)) {
+  const EvaluationWindows windows = windows_of(split);
+  for (std::int64_t w = 0; w < windows.size(); ++w) {
+    const EvalWindow window = windows[w];
     for (std::int64_t i = 1; i <= window.length; ++i)
       nats += nats_alone(model, split, window.offset, window.offset + i);
   }
@@ -82,9 +87,9 @@ TEST(Evaluator, SlidingByOneIsTheBruteForce) {
   Passes passes(model);
   const Split split = documents();
   double nats = 0.0;
-  for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-    for (std::int64_t i = split.starts[d] + 1; i < split.starts[d + 1]; ++i) {
-      nats += nats_alone(model, split, std::max(split.starts[d], i - kContext), i);
+  for (std::int64_t d = 0; d < split.documents(); ++d) {
+    for (std::int64_t i = split.start(d) + 1; i < split.start(d + 1); ++i) {
+      nats += nats_alone(model, split, std::max(split.start(d), i - kContext), i);
     }
   }
   const Evaluation got = evaluate(passes, kTokenizer, split, windows_of(split, mode(EvalMode::sliding, 1)), 4);
@@ -100,8 +105,8 @@ TEST(Evaluator, SlidingWeighsEveryCharacterAlikeAndCountsItOnce) {
   const Split split = documents();
   for (const std::int64_t stride : {2, 4, 5, 6}) {
     double nats = 0.0;
-    for (std::size_t d = 0; d + 1 < split.starts.size(); ++d) {
-      const std::int64_t first = split.starts[d], last = split.starts[d + 1] - 1;
+    for (std::int64_t d = 0; d < split.documents(); ++d) {
+      const std::int64_t first = split.start(d), last = split.start(d + 1) - 1;
       for (std::int64_t i = first + 1; i <= last; ++i) {
         std::int64_t end = std::min(first + kContext, last);  // of the first window that reaches i
         while (end < i) end = std::min(end + stride, last);
@@ -148,9 +153,7 @@ TEST(Evaluator, AUniformModelScoresTheLogarithmOfTheVocabulary) {
 TEST(Evaluator, CountsTheBytesOfWhatItScores) {
   CharGPT model = make_model();
   Passes passes(model);
-  Split split;
-  split.ids = {2, 1, 2, 3, 0};  // the first is not scored; a is 1 byte, ö 2, 漢 3, the end mark 1
-  split.starts = {0, 5};
+  const Split split({2, 1, 2, 3, 0}, {0, 5});  // the first is not scored; a is 1 byte, ö 2, 漢 3, the end mark 1
   const Evaluation got = evaluate(passes, kTokenizer, split, windows_of(split), 4);
   EXPECT_EQ(got.bytes, 1 + 2 + 3 + 1);
   EXPECT_NEAR(got.bits_per_byte() * 7, got.bits_per_char() * 4, 1e-9);
@@ -194,13 +197,14 @@ TEST(Evaluator, TellsOfEveryScoredCharacterWithRankAndEntropy) {
   const torch::NoGradGuard no_grad;
   auto score = scores.begin();
   double nats = 0.0;
-  for (const EvalWindow& window : windows) {
+  for (std::int64_t w = 0; w < windows.size(); ++w) {
+    const EvalWindow window = windows[w];
     for (std::int64_t i = window.length - window.scored; i < window.length; ++i, ++score) {
       const std::int64_t index = window.offset + 1 + i;
       torch::Tensor ids = torch::empty({1, index - window.offset}, torch::kLong);
-      for (std::int64_t t = 0; t <= i; ++t) ids[0][t] = split.ids[static_cast<std::size_t>(window.offset + t)];
+      for (std::int64_t t = 0; t <= i; ++t) ids[0][t] = id_at(split, window.offset + t);
       const torch::Tensor p = at::softmax(model->next_logits(ids).to(torch::kDouble), -1)[0];
-      const double p_target = p[split.ids[static_cast<std::size_t>(index)]].item<double>();
+      const double p_target = p[id_at(split, index)].item<double>();
       std::int64_t likelier = 0;
       double entropy = 0.0;
       for (std::int64_t v = 0; v < 4; ++v) {
@@ -209,6 +213,7 @@ TEST(Evaluator, TellsOfEveryScoredCharacterWithRankAndEntropy) {
         entropy -= p_v * std::log(p_v);
       }
       EXPECT_EQ(score->index, index);
+      EXPECT_EQ(score->id, id_at(split, index));
       EXPECT_NEAR(score->nats, -std::log(p_target), 1e-5);
       EXPECT_EQ(score->rank, likelier + 1);
       EXPECT_NEAR(score->entropy, entropy, 1e-5);

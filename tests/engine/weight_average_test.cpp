@@ -56,7 +56,7 @@ TEST_F(WeightAverageTest, IsWhatIsEvaluatedAndSavedBesideTheWeights) {
   const auto loss_of = [&](const std::string& file) {
     LoadedModel loaded = load_model(ModelFile(folder + "/" + file));
     Passes passes(loaded.model);
-    const auto windows = evaluation_windows(corpus_.val, config_.model.context, config_.eval, 1, 12);
+    const EvaluationWindows windows(corpus_.val, config_.model.context, config_.eval, 1, 12);
     return evaluate(passes, corpus_.tokenizer, corpus_.val, windows, 64).nats_per_char();
   };
   EXPECT_EQ(loss_of(kAverageFileName), *result.last_loss);

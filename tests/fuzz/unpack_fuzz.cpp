@@ -3,5 +3,5 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace chargpt;
-  return accept_or_refuse([&] { unpacked(std::string(text_of(data, size)), "input"); });
+  return accept_or_refuse([&] { read_all(*unpacked(std::make_unique<TextSource>(text_of(data, size)), "input")); });
 }

@@ -162,7 +162,8 @@ torch::Tensor batches(const Config& config, const Corpus& corpus, std::int64_t s
   auto* to = ids.data_ptr<std::int64_t>();
   for (std::int64_t step = 0; step < steps; ++step) {
     for (const std::int64_t window : schedule.windows(step)) {
-      to = std::copy_n(corpus.train.ids.data() + index.offset(window), length, to);
+      const auto of_window = corpus.train.ids(index.offset(window), index.offset(window) + length);
+      to = std::copy(of_window.begin(), of_window.end(), to);
     }
   }
   return ids;

@@ -58,6 +58,7 @@ int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
 int run_data_stats(const Arguments& arguments);
 int run_data_check(const Arguments& arguments);
+int run_data_prepare(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
 int run_metrics_plot(const Arguments& arguments);
 int run_metrics_export(const Arguments& arguments);

@@ -16,6 +16,9 @@ std::u32string byte_characters(std::string_view bytes);
 /// decode_utf8.
 std::u32string text_characters(std::string_view text, Normalization form, const std::string& source);
 
+/// Appends the same of a text that is known to be well-formed UTF-8.
+void append_valid_characters(std::string_view text, Normalization form, std::u32string& characters);
+
 /// `text` without the U+FEFF it may begin with, which Windows programs write to say that a file is UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
 

@@ -25,6 +25,10 @@ std::string_view name(SplitMethod value);
 enum class Normalization { none, nfc, nfkc };
 std::string_view name(Normalization value);
 
+/// Whether windows may reach from one document into the next. `automatic`: those of lines do, others do not.
+enum class CrossDocuments { automatic, no, yes };
+std::string_view name(CrossDocuments value);
+
 /// Which windows a step trains on: independent uniform draws, or each window once an epoch in a seeded order.
 enum class WindowOrder { random, shuffled };
 std::string_view name(WindowOrder value);
@@ -92,6 +96,10 @@ struct DataConfig {
   std::int64_t max_vocabulary = 0;  ///< most characters kept, the frequent ones; 0: all
   WindowOrder windows = WindowOrder::random;
   std::int64_t stride = 1;
+  CrossDocuments cross_documents = CrossDocuments::automatic;
+  std::string cache = "auto";  ///< "auto", "off" or a folder
+
+  bool crosses_documents() const;  ///< cross_documents with `automatic` settled
 
   void describe(KeyList& keys);
 };

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/split.hpp"
 #include "chargpt/base/tokenizer.hpp"
 
 namespace chargpt {
@@ -19,24 +21,18 @@ struct Documents {
   std::string hash;         ///< XXH3-128 of the file's unpacked bytes, or over those of several: 32 hex digits
 };
 
-/// Reads all files that data_files() finds behind `path`, as `data` says: format, field, encoding, normalize. A leading
-/// byte order mark is dropped from each; nothing else is changed, but that a line's end (LF or CRLF) is no part of a
-/// document of `lines`. Documents without a character are left out. Errors: as data_files and read_data_file; bad_data
-/// (empty, invalid in its encoding, a JSONL line without the text field: with its line).
+/// All documents that TextReader finds behind `path`, in memory. Errors as TextReader.
 Documents read_documents(const std::string& path, const DataConfig& data);
 
 enum class Part { train, val, test };
 std::string_view name(Part value);
 
-/// Token ids of one split. Document d is ids[starts[d], starts[d + 1]), its end mark included where there is one.
-struct Split {
-  std::vector<std::int32_t> ids;
-  std::vector<std::int64_t> starts = {0};
-  std::int64_t documents() const { return static_cast<std::int64_t>(starts.size()) - 1; }
-  std::int64_t document_size(std::int64_t d) const {
-    return starts[static_cast<std::size_t>(d) + 1] - starts[static_cast<std::size_t>(d)];
-  }
-};
+/// Which documents of a part begin with the end mark, besides ending with it, so that a model learns how they begin: of
+/// lines all of them, but those that windows reach from the line before, whose mark stands there.
+enum class BeginMarks { none, first, all };
+BeginMarks begin_marks(const DataConfig& data);
+/// Whether a document before which there are so many ids in its part begins with one.
+bool begins_with_mark(BeginMarks marks, std::int64_t ids_before);
 
 /// Says which data a run was trained on, so that a resume on other data can be refused.
 struct Fingerprint {
@@ -50,9 +46,27 @@ struct Corpus {
   Tokenizer tokenizer;
   Split train, val, test;  ///< val and test may be empty
   Fingerprint fingerprint;
+  std::string file = {};  ///< where the ids are kept; empty: in memory
 
   const Split& part(Part p) const;
 };
+
+/// How a preparation stands.
+struct PreparationState {
+  std::string text;         ///< the path that is being read
+  std::uint64_t done = 0;   ///< bytes read of the files as they are stored, in all passes
+  std::uint64_t total = 0;  ///< that will be read; 0: not known
+};
+
+/// Whom a preparation tells what happens. All may be empty.
+struct PreparationEvents {
+  std::function<void(const PreparationState&)> progress;  ///< every few MiB
+  std::function<void(const std::string&)> notice;         ///< a line: it waits for another process, a file was damaged
+  std::function<bool()> stopped;                          ///< asked as often; true ends it: Interrupted is thrown
+};
+
+/// A preparation was ended by PreparationEvents::stopped.
+struct Interrupted : std::exception {};
 
 /// Reads, splits and encodes. `data.val_path` and `data.test_path` replace the fractions. A contiguous cut of texts of
 /// n characters together is at floor((1 - val - test) * n) and floor((1 - test) * n). A split by document permutes
@@ -61,13 +75,16 @@ struct Corpus {
 /// test document, below test + val one for validation.
 /// The vocabulary is data.vocabulary's, or all characters but those that are rarer than data.min_count or beyond the
 /// data.max_vocabulary most frequent ones (of equally frequent ones the lower code point stays).
-/// Errors: as read_documents; usage when one text is to be split by document; bad_data when train, or a validation or
-/// test part that was asked for, has no window of model.context + 1 ids for training (train) or too few ids for
-/// eval.mode (val, test: 2, or a whole window), with the numbers and the setting to change.
-Corpus load_corpus(const Config& config);
+/// Where data.cache says so, the ids are kept in a file that is prepared once (see token_cache.hpp), and a part of them
+/// at a time is in memory.
+/// Errors: as TextReader; usage when one text is to be split by document; bad_data when train, or a validation or test
+/// part that was asked for, has no window of model.context + 1 ids for training (train) or too few ids for eval.mode
+/// (val, test: 2, or a whole window), with the numbers and the setting to change, and when a file changes while it is
+/// read; cannot_create, io for the file of ids.
+Corpus load_corpus(const Config& config, const PreparationEvents& events = {});
 
 /// As load_corpus, with a vocabulary given by a model: bad_data when the text holds a character outside it, usage when
 /// one is of bytes and the other is not.
-Corpus load_corpus(const Config& config, const Tokenizer& tokenizer);
+Corpus load_corpus(const Config& config, const Tokenizer& tokenizer, const PreparationEvents& events = {});
 
 }  // namespace chargpt

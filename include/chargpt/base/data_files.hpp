@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,7 @@ std::vector<std::string> data_files(const std::string& path);
 /// Whether an existing `file` is among those that a data path means.
 bool is_data_file(const std::string& file, const std::string& path);
 
-/// Contents of a file, or of standard input for "-". Errors as read_file.
-std::string read_data_file(const std::string& path);
+/// All of standard input. `progress`, where given, is told after each piece how many bytes there are so far. Error(io).
+std::string read_standard_input(const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace chargpt

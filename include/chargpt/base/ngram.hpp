@@ -18,9 +18,9 @@ namespace chargpt {
 class NGram {
  public:
   NGram(std::int64_t order, const Split& train, std::int64_t vocabulary);
-  /// `history`: ids of the same document before `id`; only the last order - 1 count. Above 0; sums to 1 over the ids.
+  /// `history`: ids of the same stretch before `id`; only the last order - 1 count. Above 0; sums to 1 over the ids.
   double probability(std::span<const std::int32_t> history, std::int32_t id) const;
-  /// Nats per id over every id but each document's first.
+  /// Nats per id over every id but each stretch's first (Split).
   double nats_per_char(const Split& split) const;
 
  private:

@@ -11,7 +11,7 @@ namespace chargpt {
 /// A character that a vocabulary lacks, left out of the ids.
 struct UnknownCharacter {
   std::int64_t document;
-  std::int64_t index;  ///< in the split's ids, of what followed it
+  std::int64_t index;  ///< position in the split of what followed it
   char32_t code_point;
 };
 
@@ -26,14 +26,18 @@ struct ScoredText {
   Split split;
   std::vector<UnknownCharacter> unknown;  ///< in order
   std::string source;                     ///< names it in messages
+  BeginMarks begin_marks = BeginMarks::none;
 
-  Place place(std::int64_t index) const;  ///< of split.ids[index]; characters left out count
+  Place place(std::int64_t index) const;  ///< of the id at `index`, no mark at a beginning; characters left out count
   Place place(const UnknownCharacter& character) const;
   /// How many unknown characters there are, and the first few different ones, for a message.
   std::string describe_unknown() const;
+
+  std::int64_t mark_before(std::int64_t document) const;  ///< 1 where it begins with a mark, else 0
 };
 
-/// Encodes documents; characters outside the vocabulary are left out and listed.
-ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer);
+/// Encodes documents, with the marks and windows that `data` says; characters outside the vocabulary are left out and
+/// listed.
+ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data = {});
 
 }  // namespace chargpt

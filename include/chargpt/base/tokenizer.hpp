@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,20 @@ struct UnknownCharacters {
   void add(char32_t code_point);
   std::string text() const;  ///< the examples described for a message, with advice where combining marks are among them
 };
+
+class Tokenizer;
+
+/// The first character of a text that has no id.
+struct FirstUnknown {
+  char32_t code_point = 0;
+  std::uint64_t position = 0;  ///< characters before it
+  std::int64_t line = 1;
+};
+
+/// Error(bad_data) about characters that have no id: names the first and its place in `source`, and how many of all
+/// `characters` are such.
+[[noreturn]] void refuse_unknown(const Tokenizer& tokenizer, const std::string& source, const FirstUnknown& first,
+                                 const UnknownCharacters& unknown, std::uint64_t characters);
 
 /// Characters to ids and back, and how a text becomes characters: Unicode code points, or bytes.
 class Tokenizer {
@@ -56,6 +71,8 @@ class Tokenizer {
   std::u32string characters(std::string_view text, const std::string& source) const;
   /// Id of a character; of one outside the vocabulary, the unknown mark's or else -1.
   std::int32_t id(char32_t character) const;
+  /// Ids of characters, one for each: -1 for those that have none.
+  void ids(std::u32string_view characters, std::span<std::int32_t> ids) const;
   /// Error(bad_data) for characters that have no id: names the first, its position, and how many there are.
   std::vector<std::int32_t> encode(std::u32string_view text, const std::string& source) const;
 

@@ -13,8 +13,19 @@ std::u32string decode_utf8(std::string_view text, const std::string& source);
 /// Offset of the first byte that belongs to no well-formed sequence, or text.size().
 std::size_t find_invalid_utf8(std::string_view text);
 
-/// "not valid UTF-8 at byte offset 7 (line 2, column 4): 0x92"; the column counts characters from 1.
-std::string describe_invalid_utf8(std::string_view text, std::size_t offset);
+/// Appends the code points of a text that is known to be well-formed.
+void append_valid_utf8(std::string_view text, std::u32string& code_points);
+
+/// A place in a UTF-8 text. Lines end with LF; the column counts characters.
+struct TextPlace {
+  std::uint64_t offset = 0;  ///< bytes before it
+  std::int64_t line = 1, column = 1;
+
+  void advance(std::string_view text);  ///< to behind a text that stands here
+};
+
+/// "not valid UTF-8 at byte offset 7 (line 2, column 4): 0x92", where `text` begins at `place`.
+std::string describe_invalid_utf8(std::string_view text, std::size_t offset, TextPlace place = {});
 
 std::string encode_utf8(char32_t code_point);
 std::string encode_utf8(std::u32string_view text);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "chargpt/base/config.hpp"
@@ -12,7 +14,10 @@ namespace chargpt {
 /// How often each character stands in documents.
 class CharacterCounts {
  public:
+  void add(std::u32string_view characters);
   void add(const Documents& documents);
+  void add(const CharacterCounts& others);
+  std::uint64_t total() const;  ///< characters, each as often as it stands there
   std::uint64_t count(char32_t character) const { return counts_[character]; }
   std::set<char32_t> characters() const;
 

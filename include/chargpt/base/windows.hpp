@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,19 +10,20 @@
 
 namespace chargpt {
 
-/// All windows of `context` + 1 ids that lie inside one document and start at a multiple of `stride` from its start.
-/// Windows are numbered in document order; a document of n ids gives (n - context - 1) / stride + 1, or none.
+/// All windows of `context` + 1 ids that lie inside one stretch of a split (a document, or all of them where windows
+/// cross documents) and start at a multiple of `stride` from its start. Windows are numbered in the split's order; a
+/// stretch of n ids gives (n - context - 1) / stride + 1, or none.
 class WindowIndex {
  public:
   WindowIndex(const Split& split, std::int64_t context, std::int64_t stride);
   std::int64_t size() const { return first_window_.back(); }
-  /// Offset into split.ids of the first id of window w, 0 <= w < size(). O(log documents).
+  /// Position in the split of the first id of window w, 0 <= w < size(). O(log documents).
   std::int64_t offset(std::int64_t w) const;
 
  private:
   std::int64_t stride_;
-  std::vector<std::int64_t> first_window_;    ///< per document with windows, and the total at the end
-  std::vector<std::int64_t> document_start_;  ///< offset of that document
+  std::vector<std::int64_t> first_window_;   ///< per stretch with windows, and the total at the end
+  std::vector<std::int64_t> stretch_start_;  ///< position of that stretch
 };
 
 /// Which windows each step trains on: a pure function of (seed, step, index in the batch).
@@ -44,25 +46,46 @@ class WindowSchedule {
 /// Optimizer steps of a run: train.steps, ceil(epochs * windows / batch), or ceil(characters / (batch * context)).
 std::int64_t total_steps(const TrainConfig& train, std::int64_t windows, std::int64_t context);
 
-/// A stretch of one document to be scored: ids[offset + 1 .. offset + length] are each predicted from the ids before
-/// them that lie in ids[offset ..]; the last `scored` of these predictions count. scored <= length <= context.
+/// Ids of one stretch to be scored: those at offset + 1 .. offset + length are each predicted from the ids before them
+/// that lie at or behind `offset`; the last `scored` of these predictions count. scored <= length <= context.
 struct EvalWindow {
   std::int64_t offset;
   std::int64_t length;
   std::int64_t scored;
 };
 
-/// The windows in which eval.mode has a split scored by a model of this context.
-/// - windows, eval.stride 0: side by side, every id but each document's first once, in order.
+/// The windows in which eval.mode has a split scored by a model of this context, in order. Memory grows with the
+/// split's stretches, not with the windows.
+/// - windows, eval.stride 0: side by side, every id but each stretch's first once, in order.
 /// - windows with a stride: all windows that training takes at that stride, whole ones only, every position of each.
 ///   Stride 1 is the mean over everything that a stride-1 training sees.
-/// - sliding: every id but each document's first once, in order, from the `context` ids before it or, by the stride, at
-///   least context - stride + 1 of them (fewer only at a document's start). The stride is at most the context; 0 stands
+/// - sliding: every id but each stretch's first once, in order, from the `context` ids before it or, by the stride, at
+///   least context - stride + 1 of them (fewer only at a stretch's start). The stride is at most the context; 0 stands
 ///   for half of it.
 /// - random: eval.windows independent draws from the training windows of stride 1, a pure function of (seed, round): an
 ///   estimate of `windows` with stride 1.
-std::vector<EvalWindow> evaluation_windows(const Split& split, std::int64_t context, const EvalConfig& eval,
-                                           std::uint64_t seed, std::uint64_t round);
+class EvaluationWindows {
+ public:
+  EvaluationWindows(Split split, std::int64_t context, const EvalConfig& eval, std::uint64_t seed, std::uint64_t round);
+  std::int64_t size() const;
+  bool empty() const { return size() == 0; }
+  /// Window w, 0 <= w < size(). O(log stretches).
+  EvalWindow operator[](std::int64_t w) const;
+
+ private:
+  enum class Kind { side_by_side, sliding, training, random };
+  static Kind kind_of(const EvalConfig& eval);
+  std::int64_t windows_in(std::int64_t stretch_size) const;
+
+  Split split_;
+  std::int64_t context_;
+  Kind kind_;
+  std::int64_t stride_;
+  std::int64_t draws_;
+  std::uint64_t seed_, round_;
+  std::optional<WindowIndex> training_;     ///< what training and random windows are taken from
+  std::vector<std::int64_t> first_window_;  ///< of the others: per stretch, and the total at the end
+};
 
 /// The stride of `sliding` in ids.
 std::int64_t sliding_stride(const EvalConfig& eval, std::int64_t context);

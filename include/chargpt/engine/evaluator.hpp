@@ -30,17 +30,18 @@ struct Evaluation {
 
 /// How well one id was predicted.
 struct CharScore {
-  std::int64_t index;  ///< in the split's ids
+  std::int64_t index;  ///< position in the split
+  std::int32_t id;     ///< that was to be predicted
   double nats;         ///< -ln of its probability
   std::int64_t rank;   ///< 1: none was likelier
   double entropy;      ///< nats, of the predicted distribution
 };
 
-/// Scores the windows of `split` without dropout, in their order; `each`, where given, is told of every scored id.
+/// Scores `windows` of `split` without dropout, in their order; `each`, where given, is told of every scored id.
 /// `batch` windows a pass change speed and memory, not the result. `stopped` is asked between passes; when it says true
 /// the result is incomplete and must be thrown away.
 Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split,
-                    const std::vector<EvalWindow>& windows, std::int64_t batch,
+                    const EvaluationWindows& windows, std::int64_t batch,
                     const std::function<bool()>& stopped = {}, const std::function<void(const CharScore&)>& each = {});
 
 }  // namespace chargpt

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/corpus.hpp"
+#include "chargpt/base/text_parts.hpp"
+#include "chargpt/base/text_reader.hpp"
+#include "chargpt/base/vocabulary.hpp"
+
+namespace chargpt {
+
+inline constexpr std::size_t kParts = 3;  ///< of a corpus: the values of Part, in order
+
+/// A text that a config names, and the part it is; the main one, without a part, is dealt out.
+struct NamedText {
+  TextReader reader;
+  std::optional<Part> part;
+};
+
+/// All of them, in the order in which they are read: data.path, data.val_path, data.test_path.
+std::vector<NamedText> named_texts(const DataConfig& data);
+
+/// Bytes of their files as they are stored; nothing where standard input is among them. Errors as FileReader.
+std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts);
+
+/// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters and
+/// documents and hashes the bytes, the second encodes. Memory grows by 24 bytes a document.
+class Preparation {
+ public:
+  /// Takes ids, in order within each part.
+  using Sink = std::function<void(Part, std::span<const std::int32_t>)>;
+
+  /// Makes the first pass. `vocabulary`: given, or else made of the data. `texts` must outlive this. Errors as
+  /// load_corpus().
+  Preparation(std::vector<NamedText>& texts, const DataConfig& data, const std::optional<Tokenizer>& vocabulary,
+              std::int64_t threads, const PreparationEvents& events);
+
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  /// Of each part: where its documents start, and at last how many ids it has.
+  const std::vector<std::vector<std::int64_t>>& starts() const { return starts_; }
+  /// Makes the second pass. Error(bad_data) when a text is not what it was in the first.
+  void encode(const Sink& sink);
+
+ private:
+  TextSurvey survey(NamedText& text);
+  void settle_vocabulary(const std::optional<Tokenizer>& vocabulary);
+  void require_known();
+  void deal_out(const std::vector<TextSurvey>& surveys);
+  TextReader::Progress progress_of(const NamedText& text);
+
+  std::vector<NamedText>& texts_;
+  DataConfig data_;
+  const PreparationEvents& events_;
+  std::uint64_t total_ = 0;  // bytes of both passes; 0: not known
+  std::uint64_t done_ = 0;
+  ThreadPool pool_;
+  CharacterCounts counts_;
+  std::vector<TextSummary> summaries_;             // by text
+  std::vector<std::vector<PartPiece>> pieces_;         // by text
+  std::vector<std::vector<std::int64_t>> starts_;  // by part
+  std::optional<Tokenizer> tokenizer_;
+  Fingerprint fingerprint_;
+};
+
+}  // namespace chargpt

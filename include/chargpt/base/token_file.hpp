@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/file_reader.hpp"
+#include "chargpt/base/json.hpp"
+
+namespace chargpt {
+
+// A token file holds the ids of a prepared text. It is a cache, made and read on one machine: integers are in its byte
+// order (little-endian).
+//
+//   blocks    ids of one section each, 16 or 32 bits wide; all but a section's last block have 1 MiB; in any order
+//   index     the description's size and text (JSON); number of bytes of an id; number of sections; for each section
+//             the number of its documents + 1, the documents' starts, the number of its blocks, and for each block
+//             where it lies and its XXH3-64; every number has 64 bits
+//   trailer   where the index lies, its size, its XXH3-64, and "chargpt tokens 1"
+//
+// The trailer comes last, so that a file that was not finished, or was cut, has none.
+
+/// Writes a token file from its beginning to its end.
+class TokenFileWriter {
+ public:
+  /// id_bytes: 2 or 4. Creates or truncates the file. Errors: cannot_create, io; also from all that follows.
+  TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes);
+  /// Adds ids, 0 <= id < 256^id_bytes, at the end of a section.
+  void append(std::size_t section, std::span<const std::int32_t> ids);
+  /// Writes through to the disk. starts[s]: where the documents of section s start, and at last where they end.
+  void finish(const Json& description, const std::vector<std::vector<std::int64_t>>& starts);
+
+ private:
+  struct Block {
+    std::uint64_t offset, checksum;
+  };
+  struct Section {
+    std::string pending;  // ids of the block that is being filled
+    std::vector<Block> blocks;
+  };
+  void write_block(Section& section);
+
+  FileWriter file_;
+  std::size_t id_bytes_;
+  std::uint64_t size_ = 0;
+  std::vector<Section> sections_;
+};
+
+/// Reads one. A block is checked against its checksum when it is first read from.
+class TokenFile {
+ public:
+  /// Errors: no_input (there is none), io (cut short, damaged, or not one).
+  explicit TokenFile(const std::string& path);
+  const std::string& path() const { return file_.path(); }
+  const Json& description() const { return description_; }
+  /// Where the documents of a section start, and at last where they end.
+  const std::vector<std::int64_t>& starts(std::size_t section) const { return sections_.at(section).starts; }
+  /// The ids of a section from `position` on, as many as `ids` has room for, which must be there. Error(io) that names
+  /// the block when it does not fit its checksum or the file was cut since it was opened. Several threads may read at
+  /// once.
+  void read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const;
+
+ private:
+  struct Block {
+    std::uint64_t offset, checksum;
+  };
+  struct Section {
+    std::vector<std::int64_t> starts;
+    std::vector<Block> blocks;
+    std::unique_ptr<std::atomic<bool>[]> verified;  ///< by block
+  };
+  class Index;
+
+  void read_within(const Section& section, std::size_t block, std::size_t byte, std::span<std::int32_t> ids) const;
+  void verify(const Section& section, std::size_t block) const;
+  std::size_t block_size(const Section& section, std::size_t block) const;
+  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void fail(const std::string& what) const;  // with advice
+
+  FileReader file_;
+  Json description_;
+  std::size_t id_bytes_ = 0;
+  std::vector<Section> sections_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,257 @@
+#include "chargpt/base/preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "chargpt/base/file.hpp"
+
+namespace chargpt {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
+
+[[noreturn]] void fail_changed(const TextReader& text) {
+  fail(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", text.path()));
+}
+
+bool any_end_mark(const std::vector<NamedText>& texts) {
+  return std::any_of(texts.begin(), texts.end(), [](const NamedText& text) { return text.reader.end_mark(); });
+}
+
+Fingerprint fingerprint_of(const std::vector<NamedText>& texts, const std::vector<TextSummary>& summaries) {
+  std::array<std::string, kParts> hashes;
+  Fingerprint fingerprint;
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    hashes[static_cast<std::size_t>(texts[t].part.value_or(Part::train))] = summaries[t].hash;
+    fingerprint.bytes += summaries[t].bytes;
+  }
+  fingerprint.hash = xxh3_128(fmt::format("{}\n{}\n{}", hashes[0], hashes[1], hashes[2]));
+  return fingerprint;
+}
+
+/// Those of the counted characters that have no id.
+UnknownCharacters unknown_of(const CharacterCounts& counts, const Tokenizer& tokenizer) {
+  UnknownCharacters unknown;
+  for (const char32_t character : counts.characters()) {
+    if (tokenizer.id(character) >= 0) continue;
+    unknown.add(character);
+    unknown.count += static_cast<std::int64_t>(counts.count(character)) - 1;
+  }
+  return unknown;
+}
+
+/// Finds the first character of a text that has no id.
+class UnknownFinder {
+ public:
+  explicit UnknownFinder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  bool found() const { return found_; }
+  const FirstUnknown& first() const { return at_; }
+  std::size_t document() const { return document_; }
+
+  void look_at(std::u32string_view characters, bool ended) {
+    if (found_) return;
+    for (const char32_t character : characters) {
+      at_.code_point = character;
+      found_ = tokenizer_.id(character) < 0;
+      if (found_) return;
+      ++at_.position;
+      if (character == U'\n') ++at_.line;
+    }
+    if (!ended) return;
+    at_ = {};
+    ++document_;
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  FirstUnknown at_;
+  std::size_t document_ = 0;
+  bool found_ = false;
+};
+
+/// Hands the ids of a text on, piece by piece, with the marks that belong to them.
+class Dealer {
+ public:
+  Dealer(const std::vector<PartPiece>& pieces, bool end_mark, const Preparation::Sink& sink)
+      : piece_(pieces.begin()), end_(pieces.end()), end_mark_(end_mark), sink_(sink) {}
+
+  /// False when there are more ids than pieces.
+  bool deal(std::span<const std::int32_t> ids, const std::function<bool(Part)>& begins) {
+    while (!ids.empty() && piece_ != end_) {
+      if (given_ == 0 && begins(piece_->part)) sink_(piece_->part, kMark);
+      const auto count = std::min<std::uint64_t>(ids.size(), piece_->size - given_);
+      sink_(piece_->part, ids.first(count));
+      ids = ids.subspan(count);
+      given_ += count;
+      if (given_ == piece_->size) finish_piece();
+    }
+    return ids.empty();
+  }
+  bool finished() const { return piece_ == end_; }
+
+ private:
+  static constexpr std::array kMark = {Tokenizer::end_mark_id()};
+
+  void finish_piece() {
+    if (end_mark_) sink_(piece_->part, kMark);
+    ++piece_;
+    given_ = 0;
+  }
+
+  std::vector<PartPiece>::const_iterator piece_, end_;
+  bool end_mark_;
+  const Preparation::Sink& sink_;
+  std::uint64_t given_ = 0;  // of the piece
+};
+
+}  // namespace
+
+std::vector<NamedText> named_texts(const DataConfig& data) {
+  std::vector<NamedText> texts;
+  texts.push_back({TextReader(data.path, data), std::nullopt});
+  if (!data.val_path.empty()) texts.push_back({TextReader(data.val_path, data), Part::val});
+  if (!data.test_path.empty()) texts.push_back({TextReader(data.test_path, data), Part::test});
+  return texts;
+}
+
+std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts) {
+  std::uint64_t bytes = 0;
+  for (const NamedText& text : texts) {
+    if (text.reader.is_standard_input()) return std::nullopt;
+    for (const FileStamp& stamp : text.reader.stamps()) bytes += stamp.size;
+  }
+  return bytes;
+}
+
+Preparation::Preparation(std::vector<NamedText>& texts, const DataConfig& data,
+                         const std::optional<Tokenizer>& vocabulary, std::int64_t threads,
+                         const PreparationEvents& events)
+    : texts_(texts),
+      data_(data),
+      events_(events),
+      total_(2 * stored_bytes(texts).value_or(0)),
+      pool_(reading_threads(total_, threads)),
+      starts_(kParts, {0}) {
+  std::vector<TextSurvey> surveys;
+  std::transform(texts.begin(), texts.end(), std::back_inserter(surveys), [this](NamedText& text) { return survey(text); });
+  std::transform(surveys.begin(), surveys.end(), std::back_inserter(summaries_),
+                 [](const TextSurvey& survey) { return survey.summary; });
+  fingerprint_ = fingerprint_of(texts, summaries_);
+  settle_vocabulary(vocabulary);
+  require_known();
+  deal_out(surveys);
+}
+
+TextReader::Progress Preparation::progress_of(const NamedText& text) {
+  return [this, &text, before = done_](std::uint64_t bytes) {
+    done_ = before + bytes;
+    if (events_.stopped && events_.stopped()) throw Interrupted();
+    if (events_.progress) events_.progress({text.reader.path(), done_, total_});
+  };
+}
+
+TextSurvey Preparation::survey(NamedText& text) {
+  const bool hashed = !text.part && data_.split == SplitMethod::hashed;
+  TextSurvey survey;
+  std::vector<CharacterCounts> counts(static_cast<std::size_t>(pool_.threads()));
+  std::uint64_t size = 0;
+  std::optional<HashedUnit> unit;
+  if (hashed) unit.emplace(data_.split_seed);
+  BlockWork work;
+  work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
+  work.in_order = [&](const TextBlock& block, std::size_t) {
+    for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
+      size += characters.size();
+      if (hashed) unit->add(characters);
+      if (!ended) return;
+      survey.sizes.push_back(std::exchange(size, 0));
+      if (!hashed) return;
+      survey.units.push_back(unit->unit());
+      unit.emplace(data_.split_seed);
+    });
+  };
+  survey.summary = text.reader.read(pool_, work, progress_of(text));
+  for (const CharacterCounts& of_worker : counts) counts_.add(of_worker);
+  return survey;
+}
+
+void Preparation::settle_vocabulary(const std::optional<Tokenizer>& vocabulary) {
+  tokenizer_ = vocabulary ? *vocabulary : counts_.tokenizer(data_, any_end_mark(texts_));
+  if (tokenizer_->has_end_mark()) return;
+  for (const NamedText& text : texts_) {
+    if (!text.reader.end_mark()) continue;
+    fail(
+        fmt::format("{}: its documents end with {}, which the model's vocabulary lacks; use data.format=text, or a "
+                    "model trained on documents",
+                    text.reader.path(), kEndMark));
+  }
+}
+
+void Preparation::require_known() {
+  const UnknownCharacters unknown = unknown_of(counts_, *tokenizer_);
+  if (unknown.count == 0) return;
+  for (NamedText& text : texts_) {
+    UnknownFinder finder(*tokenizer_);
+    text.reader.read(pool_, {{}, [&](const TextBlock& block, std::size_t) {
+                               for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
+                                 finder.look_at(characters, ended);
+                               });
+                             }});
+    if (!finder.found()) continue;
+    const std::string source = text.reader.end_mark()
+                                   ? fmt::format("{}, document {}", text.reader.path(), finder.document() + 1)
+                                   : text.reader.path();
+    refuse_unknown(*tokenizer_, source, finder.first(), unknown, counts_.total());
+  }
+}
+
+void Preparation::deal_out(const std::vector<TextSurvey>& surveys) {
+  for (std::size_t t = 0; t < texts_.size(); ++t) {
+    const NamedText& text = texts_[t];
+    std::vector<PartPiece>& pieces = pieces_.emplace_back();
+    if (text.part) {
+      for (const std::uint64_t size : surveys[t].sizes) pieces.push_back({*text.part, size});
+    } else {
+      pieces = deal_parts(surveys[t], text.reader.end_mark(), data_);
+    }
+    const std::int64_t end_mark = text.reader.end_mark() ? 1 : 0;
+    for (const PartPiece& piece : pieces) {
+      std::vector<std::int64_t>& starts = starts_[static_cast<std::size_t>(piece.part)];
+      const std::int64_t begin_mark = begins_with_mark(begin_marks(data_), starts.back()) ? 1 : 0;
+      starts.push_back(starts.back() + begin_mark + static_cast<std::int64_t>(piece.size) + end_mark);
+    }
+  }
+}
+
+void Preparation::encode(const Sink& sink) {
+  std::array<std::int64_t, kParts> sizes{};
+  const Sink counting = [&](Part part, std::span<const std::int32_t> ids) {
+    sink(part, ids);
+    sizes[static_cast<std::size_t>(part)] += static_cast<std::int64_t>(ids.size());
+  };
+  const auto begins = [&](Part part) {
+    return begins_with_mark(begin_marks(data_), sizes[static_cast<std::size_t>(part)]);
+  };
+  std::vector<std::vector<std::int32_t>> ids(static_cast<std::size_t>(pool_.threads()));
+  for (std::size_t t = 0; t < texts_.size(); ++t) {
+    TextReader& reader = texts_[t].reader;
+    Dealer dealer(pieces_[t], reader.end_mark(), counting);
+    BlockWork work;
+    work.at_once = [&](const TextBlock& block, std::size_t slot, std::size_t) {
+      ids[slot].resize(block.characters.size());
+      tokenizer_->ids(block.characters, ids[slot]);
+      if (std::find(ids[slot].begin(), ids[slot].end(), -1) != ids[slot].end()) fail_changed(reader);
+    };
+    work.in_order = [&](const TextBlock&, std::size_t slot) {
+      if (!dealer.deal(ids[slot], begins)) fail_changed(reader);
+    };
+    const TextSummary summary = reader.read(pool_, work, progress_of(texts_[t]));
+    if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader);
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,42 @@
+#include "chargpt/base/split.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 16;  // ids
+
+}  // namespace
+
+Split::Split() : Split({}, {0}) {}
+
+Split::Split(std::vector<std::int32_t> ids, std::vector<std::int64_t> starts, bool cross)
+    : memory_(std::make_shared<const InMemory>(InMemory{std::move(ids), std::move(starts)})), cross_(cross) {}
+
+Split::Split(std::shared_ptr<const TokenFile> file, std::size_t section, bool cross)
+    : file_(std::move(file)), section_(section), cross_(cross) {}
+
+std::int64_t Split::document_at(std::int64_t position) const {
+  return std::upper_bound(starts().begin(), starts().end(), position) - starts().begin() - 1;
+}
+
+void Split::read(std::int64_t position, std::span<std::int32_t> ids) const {
+  if (file_) return file_->read(section_, position, ids);
+  const auto from = std::span(memory_->ids).subspan(static_cast<std::size_t>(position), ids.size());
+  std::copy(from.begin(), from.end(), ids.begin());
+}
+
+std::vector<std::int32_t> Split::ids(std::int64_t begin, std::int64_t end) const {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(end - begin));
+  read(begin, ids);
+  return ids;
+}
+
+void Split::for_each_piece(std::int64_t begin, std::int64_t end,
+                           const std::function<void(std::span<const std::int32_t>)>& use) const {
+  for (; begin < end; begin += kPiece) use(ids(begin, std::min(begin + kPiece, end)));
+}
+
+}  // namespace chargpt

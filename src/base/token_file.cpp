@@ -1,0 +1,214 @@
+#include "chargpt/base/token_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace chargpt {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::size_t kBlock = 1 << 20;
+constexpr std::string_view kMagic = "chargpt tokens 1";
+
+struct Trailer {
+  std::uint64_t index_offset, index_size, index_checksum;
+  std::array<char, kMagic.size()> magic;
+};
+
+template <class T>
+std::string_view bytes_of(const T* values, std::size_t count) {
+  return {reinterpret_cast<const char*>(values), count * sizeof(T)};
+}
+
+void put(std::string& bytes, std::uint64_t number) { bytes += bytes_of(&number, 1); }
+
+template <class Narrow>
+void append_narrow(std::string& bytes, std::span<const std::int32_t> ids) {
+  const std::size_t before = bytes.size();
+  bytes.resize(before + ids.size() * sizeof(Narrow));
+  char* to = bytes.data() + before;
+  for (const std::int32_t id : ids) {
+    const auto narrow = static_cast<Narrow>(id);
+    std::memcpy(to, &narrow, sizeof narrow);
+    to += sizeof narrow;
+  }
+}
+
+}  // namespace
+
+TokenFileWriter::TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes)
+    : file_(path), id_bytes_(id_bytes), sections_(sections) {}
+
+void TokenFileWriter::append(std::size_t section, std::span<const std::int32_t> ids) {
+  Section& to = sections_.at(section);
+  while (!ids.empty()) {
+    const std::size_t count = std::min(ids.size(), (kBlock - to.pending.size()) / id_bytes_);
+    id_bytes_ == 2 ? append_narrow<std::uint16_t>(to.pending, ids.first(count))
+                   : append_narrow<std::int32_t>(to.pending, ids.first(count));
+    ids = ids.subspan(count);
+    if (to.pending.size() == kBlock) write_block(to);
+  }
+}
+
+void TokenFileWriter::write_block(Section& section) {
+  section.blocks.push_back({size_, xxh3_64(section.pending)});
+  file_.write(section.pending);
+  size_ += section.pending.size();
+  section.pending.clear();
+}
+
+void TokenFileWriter::finish(const Json& description, const std::vector<std::vector<std::int64_t>>& starts) {
+  for (Section& section : sections_) {
+    if (!section.pending.empty()) write_block(section);
+  }
+  const std::string text = to_json_line(description);
+  std::string index;
+  put(index, text.size());
+  index += text;
+  put(index, id_bytes_);
+  put(index, sections_.size());
+  for (std::size_t s = 0; s < sections_.size(); ++s) {
+    put(index, starts.at(s).size());
+    index += bytes_of(starts[s].data(), starts[s].size());
+    put(index, sections_[s].blocks.size());
+    index += bytes_of(sections_[s].blocks.data(), sections_[s].blocks.size());
+  }
+  Trailer trailer{size_, index.size(), xxh3_64(index), {}};
+  kMagic.copy(trailer.magic.data(), kMagic.size());
+  file_.write(index);
+  file_.write(bytes_of(&trailer, 1));
+  file_.close();
+}
+
+/// Reads the index from its front. What its checksum covers is what was written, so that only its end is watched.
+class TokenFile::Index {
+ public:
+  explicit Index(std::string_view bytes) : rest_(bytes) {}
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string_view text() { return take(number()); }
+  template <class T>
+  std::vector<T> list() {
+    const std::uint64_t count = number();
+    if (count > rest_.size() / sizeof(T)) throw std::out_of_range("a list");
+    std::vector<T> values(count);
+    const std::string_view bytes = take(count * sizeof(T));
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+
+ private:
+  std::string_view take(std::uint64_t count) {
+    if (count > rest_.size()) throw std::out_of_range("a part");
+    const std::string_view part = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return part;
+  }
+
+  std::string_view rest_;
+};
+
+TokenFile::TokenFile(const std::string& path) : file_(path) {
+  const std::uint64_t size = file_.stamp().size;
+  Trailer trailer{};
+  const std::span trailer_bytes(reinterpret_cast<char*>(&trailer), sizeof trailer);
+  if (size < sizeof trailer || file_.read(size - sizeof trailer, trailer_bytes) != sizeof trailer ||
+      std::string_view(trailer.magic.data(), kMagic.size()) != kMagic) {
+    refuse(fmt::format("its end, at byte {}, is not that of a finished file of prepared text", size));
+  }
+  const std::uint64_t before_trailer = size - sizeof trailer;
+  if (trailer.index_size > before_trailer || trailer.index_offset != before_trailer - trailer.index_size) {
+    refuse(fmt::format("it has {} bytes, more or fewer than were written", size));
+  }
+  std::string bytes(trailer.index_size, '\0');
+  if (file_.read(trailer.index_offset, bytes) != bytes.size() || xxh3_64(bytes) != trailer.index_checksum) {
+    refuse("its index does not fit its checksum");
+  }
+  try {
+    Index index(bytes);
+    description_ = parse_json(index.text(), {.source = path, .code = ExitCode::io});
+    id_bytes_ = index.number();
+    sections_.resize(index.number());
+    for (Section& section : sections_) {
+      section.starts = index.list<std::int64_t>();
+      section.blocks = index.list<Block>();
+      if (section.starts.empty()) throw std::out_of_range("a section");
+      section.verified = std::make_unique<std::atomic<bool>[]>(section.blocks.size());
+    }
+  } catch (const std::exception& error) {
+    refuse(fmt::format("its index cannot be read ({})", error.what()));
+  }
+}
+
+void TokenFile::refuse(const std::string& what) const {
+  throw Error(ExitCode::io, fmt::format("{}: {}", path(), what));
+}
+
+void TokenFile::fail(const std::string& what) const {
+  refuse(what + "; delete this file, and the text is prepared anew");
+}
+
+void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const {
+  const Section& from = sections_.at(section);
+  const auto first = static_cast<std::size_t>(position);
+  if (position < 0 || first + ids.size() > static_cast<std::size_t>(from.starts.back())) {
+    throw std::out_of_range(fmt::format("ids {} to {} of {}", first, first + ids.size(), from.starts.back()));
+  }
+  const std::size_t per_block = kBlock / id_bytes_;
+  for (std::size_t at = first; !ids.empty();) {
+    const std::size_t block = at / per_block, within = at % per_block;
+    const std::size_t count = std::min(ids.size(), per_block - within);
+    if (!from.verified[block].load(std::memory_order_relaxed)) verify(from, block);
+    read_within(from, block, within * id_bytes_, ids.first(count));
+    ids = ids.subspan(count);
+    at += count;
+  }
+}
+
+std::size_t TokenFile::block_size(const Section& section, std::size_t block) const {
+  const std::size_t all = static_cast<std::size_t>(section.starts.back()) * id_bytes_;
+  return std::min(kBlock, all - block * kBlock);
+}
+
+void TokenFile::verify(const Section& section, std::size_t block) const {
+  std::string bytes(block_size(section, block), '\0');
+  const auto [offset, checksum] = section.blocks.at(block);
+  const std::size_t got = file_.read(offset, bytes);
+  if (got < bytes.size()) {
+    fail(fmt::format("cut short: it ends at byte {}, within the block of {} bytes at {}", offset + got, bytes.size(),
+                     offset));
+  }
+  if (xxh3_64(bytes) != checksum) {
+    fail(fmt::format("damaged: the block of {} bytes at byte {} does not fit its checksum", bytes.size(), offset));
+  }
+  section.verified[block].store(true, std::memory_order_relaxed);
+}
+
+/// `ids` from byte `byte` of a block on.
+void TokenFile::read_within(const Section& section, std::size_t block, std::size_t byte,
+                            std::span<std::int32_t> ids) const {
+  std::array<std::uint16_t, 2048> narrow;
+  const std::uint64_t offset = section.blocks[block].offset + byte;
+  const auto read_bytes = [&](std::uint64_t at, std::span<char> bytes) {
+    if (file_.read(at, bytes) == bytes.size()) return;
+    fail(fmt::format("cut short while it was read: {} bytes at byte {} are not there any more", bytes.size(), at));
+  };
+  if (id_bytes_ == sizeof(std::int32_t)) return read_bytes(offset, {reinterpret_cast<char*>(ids.data()), ids.size_bytes()});
+  for (std::size_t done = 0; done < ids.size(); done += narrow.size()) {
+    const std::size_t count = std::min(narrow.size(), ids.size() - done);
+    read_bytes(offset + done * sizeof narrow[0], {reinterpret_cast<char*>(narrow.data()), count * sizeof narrow[0]});
+    std::copy_n(narrow.begin(), count, ids.begin() + static_cast<std::ptrdiff_t>(done));
+  }
+}
+
+}  // namespace chargpt

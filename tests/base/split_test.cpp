@@ -1,0 +1,68 @@
+#include "chargpt/base/split.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "support/temp_dir.hpp"
+
+namespace chargpt {
+namespace {
+
+std::vector<std::int32_t> counting_to(std::int32_t count) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+/// The same documents in memory and in a file.
+std::vector<Split> splits(const TempDir& folder, const std::vector<std::int32_t>& ids,
+                          const std::vector<std::int64_t>& starts, bool cross) {
+  TokenFileWriter writer(folder / "t.tokens", 2, 4);
+  writer.append(1, ids);
+  writer.finish({}, {{0}, starts});
+  return {Split(ids, starts, cross), Split(std::make_shared<TokenFile>(folder / "t.tokens"), 1, cross)};
+}
+
+TEST(Split, IsTheSameInMemoryAndInAFile) {
+  const TempDir folder;
+  for (const Split& split : splits(folder, counting_to(200'000), {0, 3, 3, 150'000, 200'000}, false)) {
+    EXPECT_EQ(split.size(), 200'000);
+    EXPECT_EQ(split.documents(), 4);
+    EXPECT_EQ(split.document_size(1), 0);
+    EXPECT_EQ(split.document(0), (std::vector<std::int32_t>{0, 1, 2}));
+    EXPECT_EQ(split.document_at(2), 0);
+    EXPECT_EQ(split.document_at(3), 2);
+    EXPECT_EQ(split.document_at(199'999), 3);
+    EXPECT_EQ(split.ids(149'999, 150'001), (std::vector<std::int32_t>{149'999, 150'000}));
+    std::vector<std::int32_t> pieces;
+    split.for_each_piece(1, 199'999, [&](std::span<const std::int32_t> ids) {
+      pieces.insert(pieces.end(), ids.begin(), ids.end());
+    });
+    EXPECT_TRUE(pieces == split.ids(1, 199'999));
+    EXPECT_EQ(split.stretches(), 4);
+    EXPECT_EQ(split.stretch_start(2), 3);
+    EXPECT_EQ(split.stretch_size(2), 149'997);
+  }
+}
+
+TEST(Split, IsOneStretchWhereWindowsCrossDocuments) {
+  const TempDir folder;
+  for (const Split& split : splits(folder, counting_to(10), {0, 3, 10}, true)) {
+    EXPECT_EQ(split.documents(), 2);
+    ASSERT_EQ(split.stretches(), 1);
+    EXPECT_EQ(split.stretch_start(0), 0);
+    EXPECT_EQ(split.stretch_size(0), 10);
+  }
+  EXPECT_EQ(Split({}, {0}, true).stretches(), 0);
+}
+
+TEST(Split, WithoutDocumentsIsEmpty) {
+  EXPECT_EQ(Split().size(), 0);
+  EXPECT_EQ(Split().documents(), 0);
+  EXPECT_EQ(Split().stretches(), 0);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,128 @@
+#include "chargpt/base/token_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "chargpt/base/random.hpp"
+#include "support/damage.hpp"
+#include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t kPerBlock = (1 << 20) / 2;  // ids of 2 bytes
+
+std::vector<std::int32_t> some_ids(std::int64_t count, std::uint64_t below) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<std::int32_t>(random_below(1, Purpose::split, 0, i, below));
+  return ids;
+}
+
+class TokenFileTest : public testing::Test {
+ protected:
+  /// Two sections, whose ids are given in turn, some at a time.
+  void write(const std::vector<std::int32_t>& first, const std::vector<std::int32_t>& second, std::size_t id_bytes) {
+    TokenFileWriter writer(path_, 2, id_bytes);
+    constexpr std::size_t kSome = 70'001;
+    for (std::size_t at = 0; at < std::max(first.size(), second.size()); at += kSome) {
+      for (const auto& [section, ids] : {std::pair{0, &first}, std::pair{1, &second}}) {
+        if (at >= ids->size()) continue;
+        writer.append(static_cast<std::size_t>(section),
+                      std::span(*ids).subspan(at, std::min(kSome, ids->size() - at)));
+      }
+    }
+    writer.finish({{"name", "test"}}, {{0, std::ssize(first)}, {0, 1, std::ssize(second)}});
+  }
+  static std::vector<std::int32_t> read(const TokenFile& file, std::size_t section, std::int64_t begin,
+                                        std::int64_t end) {
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(end - begin));
+    file.read(section, begin, ids);
+    return ids;
+  }
+  static void read_everything(const TokenFile& file) {
+    for (const std::size_t section : {0, 1}) read(file, section, 0, file.starts(section).back());
+  }
+  void flip(std::uintmax_t byte, int bit) const {
+    std::string bytes = read_file(path_);
+    bytes[byte] = static_cast<char>(bytes[byte] ^ (1 << bit));
+    folder_.write("t.tokens", bytes);
+  }
+
+  TempDir folder_;
+  std::string path_ = folder_ / "t.tokens";
+};
+
+TEST_F(TokenFileTest, GivesBackWhatWasWrittenFromAnyPlaceOn) {
+  for (const std::size_t id_bytes : {2, 4}) {
+    const auto first = some_ids(2 * kPerBlock + 5, id_bytes == 2 ? 65'536 : 1'000'000), second = some_ids(3, 2);
+    write(first, second, id_bytes);
+    const TokenFile file(path_);
+    EXPECT_EQ(file.description(), Json({{"name", "test"}}));
+    EXPECT_EQ(file.starts(0), (std::vector<std::int64_t>{0, std::ssize(first)}));
+    EXPECT_EQ(file.starts(1), (std::vector<std::int64_t>{0, 1, 3}));
+    EXPECT_TRUE(read(file, 0, 0, std::ssize(first)) == first);
+    EXPECT_EQ(read(file, 1, 0, 3), second);
+    EXPECT_TRUE(read(file, 1, 2, 2).empty());
+    for (const std::int64_t border : {kPerBlock, 2 * kPerBlock, kPerBlock / 2}) {
+      for (const std::int64_t begin : {border - 33, border - 1, border}) {
+        const std::int64_t end = std::min(begin + 65, std::ssize(first));
+        EXPECT_EQ(read(file, 0, begin, end), std::vector<std::int32_t>(first.begin() + begin, first.begin() + end));
+      }
+    }
+  }
+}
+
+TEST_F(TokenFileTest, MayHaveNoIds) {
+  TokenFileWriter(path_, 1, 2).finish({}, {{0}});
+  const TokenFile file(path_);
+  EXPECT_EQ(file.starts(0), std::vector<std::int64_t>{0});
+  EXPECT_TRUE(read(file, 0, 0, 0).empty());
+}
+
+TEST_F(TokenFileTest, OutsideItsIdsNothingIsRead) {
+  write(some_ids(10, 5), some_ids(2, 5), 2);
+  const TokenFile file(path_);
+  EXPECT_THROW(read(file, 0, 8, 11), std::out_of_range);
+  EXPECT_THROW(read(file, 0, -1, 1), std::out_of_range);
+  EXPECT_THROW(read(file, 2, 0, 1), std::out_of_range);
+}
+
+TEST_F(TokenFileTest, NoFlippedBitAndNoCutGoesUnnoticed) {
+  write(some_ids(40, 100), some_ids(7, 100), 2);
+  with_every_damage(path_, read_file(path_), [&](const std::string& damage) {
+    SCOPED_TRACE(damage);
+    expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(path_)); });
+  });
+  EXPECT_NO_THROW(read_everything(TokenFile(path_)));
+  std::filesystem::remove(path_);
+  expect_error(ExitCode::no_input, {path_}, [&] { TokenFile{path_}; });
+}
+
+TEST_F(TokenFileTest, OnlyADamagedBlockIsRefused) {
+  write(some_ids(3 * kPerBlock, 100), {1}, 2);
+  flip(kPerBlock * 2 + 77, 3);  // in the second block
+  const TokenFile file(path_);
+  EXPECT_NO_THROW(read(file, 0, 0, kPerBlock));
+  EXPECT_NO_THROW(read(file, 0, 2 * kPerBlock, 3 * kPerBlock));
+  expect_error(ExitCode::io, {"damaged: the block of 1048576 bytes at byte 1048576", "delete this file"},
+               [&] { read(file, 0, kPerBlock + 5, kPerBlock + 6); });
+}
+
+TEST_F(TokenFileTest, ThatIsCutWhileItIsOpenIsAnError) {
+  write(some_ids(3 * kPerBlock, 100), {1}, 2);
+  const TokenFile file(path_);
+  read(file, 0, 0, 10);
+  std::filesystem::resize_file(path_, 2000);
+  EXPECT_NO_THROW(read(file, 0, 0, 10));
+  expect_error(ExitCode::io, {"cut short while it was read"}, [&] { read(file, 0, 2000, 2010); });
+  expect_error(ExitCode::io, {"cut short: it ends at byte"}, [&] { read(file, 0, kPerBlock, kPerBlock + 1); });
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,147 @@
+// What is promised of prepared texts, held against every system call that a preparation makes: each fails once, and at
+// each the process is killed once. The calls are found by tracing, not listed here.
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "reliability/support.hpp"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PreparedText : public ReliabilityTest {
+ protected:
+  std::vector<std::string> prepare_words() const {
+    return {"data", "prepare", "--data", "d.txt", "--set", "data.cache=" + cache_, "--json"};
+  }
+
+  ProgramResult prepare_with_fault(std::size_t at, const std::string& kind) const {
+    fs::remove_all(cache_);
+    ProgramOptions options;
+    options.environment = {"LD_PRELOAD=" CHARGPT_FAILING_CALLS, "FAULT_FOLDER=" + cache_,
+                           "FAULT_AT=" + std::to_string(at), "FAULT_KIND=" + kind, "FAULT_TRACE=" + dir_ / "trace"};
+    return chargpt(prepare_words(), options);
+  }
+
+  std::size_t number_of_calls() const {
+    fs::remove(dir_ / "trace");
+    EXPECT_EQ(prepare_with_fault(0, "").code, 0);
+    std::ifstream trace(dir_ / "trace");
+    return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(trace), {}, '\n'));
+  }
+
+  /// Whatever happened before, the same text is now prepared, and nothing else is left.
+  void expect_prepared(const std::string& what) const {
+    const ProgramResult result = chargpt(prepare_words());
+    ASSERT_EQ(result.code, 0) << what << result.err;
+    const Json json = parse_json(result.out, {.source = "stdout"});
+    EXPECT_EQ(json["parts"][0]["characters"], 18000 + (std::ssize(plain_text()) - 20000) * 9 / 10) << what;
+    EXPECT_EQ(std::distance(fs::directory_iterator(cache_), {}), 1) << what;
+    EXPECT_EQ(chargpt({"data", "check", "--data", "d.txt", "--set", "data.cache=" + cache_}).code, 0) << what;
+  }
+
+  const std::string cache_ = dir_ / "cache";
+};
+
+TEST_F(PreparedText, SurvivesAFailureOfEverySystemCall) {
+  const std::size_t calls = number_of_calls();
+  ASSERT_GT(calls, 5);
+  for (std::size_t at = 1; at <= calls; ++at) {
+    for (const int error : {EIO, ENOSPC}) {
+      const std::string what = "call " + std::to_string(at) + " with " + std::to_string(error) + '\n';
+      const ProgramResult result = prepare_with_fault(at, std::to_string(error));
+      EXPECT_TRUE(result.code == 0 || result.code == 73 || result.code == 74) << what << result.code << result.err;
+      EXPECT_EQ(result.err.rfind("error: ", 0) == 0, result.code != 0) << what << result.err;
+      expect_prepared(what);
+    }
+  }
+}
+
+TEST_F(PreparedText, SurvivesAKillAtEverySystemCall) {
+  const std::size_t calls = number_of_calls();
+  for (std::size_t at = 1; at <= calls; ++at) {
+    EXPECT_EQ(prepare_with_fault(at, "kill").code, 137);
+    expect_prepared("killed at call " + std::to_string(at));
+  }
+}
+
+TEST_F(PreparedText, IsWholeWhenWritesTakeAByteAtATime) {
+  EXPECT_EQ(prepare_with_fault(1, "short").code, 0);
+  expect_prepared("short writes");
+}
+
+/// `size` bytes of text, of which no two stretches are the same.
+void write_text(const std::string& path, std::uint64_t size, const std::string& between) {
+  std::ofstream file(path, std::ios::binary);
+  std::string piece;
+  for (std::uint64_t i = 0, written = 0; written < size; written += piece.size()) {
+    for (piece.clear(); piece.size() < 1 << 20; ++i) piece += std::to_string(i * 2654435761U) + " and so on" + between;
+    file << piece;
+  }
+}
+
+constexpr std::int64_t kMegabyte = 1'000'000;
+
+TEST_F(PreparedText, TakesLittleMemoryWhateverItsSize) {
+  write_text(dir_ / "d.txt", 80 * kMegabyte, "\n");
+  for (const char* format : {"text", "lines"}) {
+    auto words = prepare_words();
+    words.insert(words.end(), {"--set", std::string("data.format=") + format, "--set", "run.threads=2"});
+    const ProgramResult result = chargpt(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_LT(result.max_resident, 150 * kMegabyte) << format;
+  }
+}
+
+TEST_F(PreparedText, ThatTakesLongTellsHowItGoesAndStopsAtASignal) {
+  write_text(dir_ / "d.txt", 400 * kMegabyte, "\n");
+  ProgramOptions options;
+  std::string first;
+  options.on_stderr = [&](pid_t pid, const std::string& err) {
+    if (first.empty()) kill(pid, SIGTERM);
+    first = err;
+  };
+  auto words = prepare_words();
+  words.insert(words.end(), {"--set", "run.threads=1"});
+  const ProgramResult result = chargpt(words, options);
+  EXPECT_EQ(result.code, 143);
+  EXPECT_EQ(first.rfind("preparing d.txt: ", 0), 0) << first;
+  EXPECT_TRUE(fs::is_empty(cache_));
+}
+
+/// Texts of gigabytes, on the disk: run by ./dev soak.
+class LargeText : public ReliabilityTest {
+ protected:
+  ProgramResult prepare(const std::string& format) const {
+    return chargpt({"data", "prepare", "--data", "big", "--set", "data.cache=cache", "--set", "data.format=" + format,
+                    "--set", "data.val_fraction=0"});
+  }
+};
+
+TEST_F(LargeText, OfThreeGigabytesTrainsAcrossAnEpochInSixHundredMegabytes) {
+  write_text(dir_ / "big", 3000 * kMegabyte, "\n");
+  const ProgramResult result =
+      chargpt({"train", "--config", "t.json", "--data", "big", "--out", "r", "--set", "data.cache=cache", "--set",
+               "data.stride=20000000", "--set", "data.windows=shuffled", "--set", "train.steps=0", "--set",
+               "train.epochs=2", "--set", "data.val_fraction=0.000001"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_LT(result.max_resident, 600 * kMegabyte);
+  std::fprintf(stderr, "%ld MB resident at most\n", static_cast<long>(result.max_resident / kMegabyte));
+}
+
+TEST_F(LargeText, OfOneLineOfAGigabyteIsPrepared) {
+  write_text(dir_ / "big", 1000 * kMegabyte, " ");
+  for (const char* format : {"text", "lines", "bytes"}) {
+    const ProgramResult result = prepare(format);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_LT(result.max_resident, 300 * kMegabyte) << format;
+    std::fprintf(stderr, "%s: %ld MB resident at most\n%s", format,
+                 static_cast<long>(result.max_resident / kMegabyte), result.out.c_str());
+  }
+}
+
+}  // namespace
+}  // namespace chargpt
