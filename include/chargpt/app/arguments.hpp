@@ -38,6 +38,17 @@ struct Arguments {
   std::int64_t block = 0;
   bool numerics = false;
 
+  std::string grid;                     ///< sweep: the grid file
+  std::optional<std::int64_t> workers;  ///< sweep: how many runs at once
+  std::optional<std::int64_t> index;    ///< sweep: the one run to do
+  bool plan_only = false;               ///< sweep: say what would run
+  bool fail_fast = false;               ///< sweep: stop at the first failure
+  std::string format = "text";          ///< sweep table: text, markdown, csv or jsonl
+  bool group = false;                   ///< sweep table: one row for all seeds
+  std::string sort;                     ///< sweep table: a column
+  bool descending = false;
+  std::vector<std::string> where;  ///< sweep table: "column=value"
+
   std::vector<std::string> files;  ///< positional arguments
   std::optional<double> seconds;
   std::string bench_part;  ///< bench: "training", "sampling" or empty
@@ -56,6 +67,8 @@ int run_inspect(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_doctor(const Arguments& arguments);
+int run_sweep(const Arguments& arguments);
+int run_sweep_table(const Arguments& arguments);
 int run_data_stats(const Arguments& arguments);
 int run_data_check(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
