@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,16 +9,15 @@
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/app/stop_signal.hpp"
-#include "chargpt/app/sweep_display.hpp"
 #include "chargpt/app/sweep_runner.hpp"
 #include "chargpt/base/file.hpp"
-#include "chargpt/base/machine.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/progress_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/signal_list.hpp"
-#include "chargpt/base/sweep_results.hpp"
 #include "chargpt/base/table.hpp"
+#include "chargpt/base/terminal.hpp"
 #include "chargpt/base/thread_pool.hpp"
 #include "chargpt/kernels/fma_peak.hpp"
 
@@ -67,7 +67,7 @@ void require_ours(const SweepPaths& paths) {
 
 Sweep prepare(const Arguments& arguments) {
   if (arguments.grid.empty()) throw Error(ExitCode::usage, "what is to vary? Give --grid FILE (see docs/sweeps.md)");
-  if (arguments.out.empty() && !arguments.plan_only) {
+  if (arguments.out.empty() && !arguments.dry_run) {
     throw Error(ExitCode::usage, "where to write? Give --out DIR, such as runs/sweep");
   }
   const Config base = base_config(arguments);
@@ -84,19 +84,26 @@ Sweep prepare(const Arguments& arguments) {
   return sweep;
 }
 
+std::int64_t threads_of(const SweepRun& run) {
+  return run.config.run.threads == 0 ? usable_threads() : run.config.run.threads;
+}
+
+std::int64_t most_threads(const Sweep& sweep) {
+  std::int64_t threads = 1;
+  for (const SweepRun& run : sweep.runs) threads = std::max(threads, threads_of(run));
+  return threads;
+}
+
 /// One for each processor and thread of a run, or fewer where memory for them is short.
 int worker_count(const Arguments& arguments, const Sweep& sweep) {
   if (arguments.index) return 1;
   if (arguments.workers) return static_cast<int>(*arguments.workers);
-  constexpr double kLibraryGiB = 0.6, kNumbersEach = 4, kBytes = 4;  // weights, gradients and two moments
-  std::int64_t threads = 1, parameters = 0;
-  for (const SweepRun& run : sweep.runs) {
-    threads = std::max(threads, run.config.run.threads == 0 ? usable_threads() : run.config.run.threads);
-    parameters = std::max(parameters, run.parameters());
-  }
-  const double each = kLibraryGiB + static_cast<double>(parameters) * kNumbersEach * kBytes / (1 << 30);
-  const auto fit = static_cast<std::int64_t>(machine_facts()["memory_gib"].get<double>() / each);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min(usable_threads() / threads, fit)));
+  constexpr std::int64_t kLibrary = 600 << 20, kBytes = 4 * sizeof(float);  // weights, gradients and two moments
+  std::int64_t parameters = 0;
+  for (const SweepRun& run : sweep.runs) parameters = std::max(parameters, run.parameters());
+  const std::int64_t fit = available_memory() / (kLibrary + parameters * kBytes);
+  const std::int64_t wanted = usable_threads() / most_threads(sweep);
+  return static_cast<int>(std::max<std::int64_t>(1, std::min(wanted, fit)));
 }
 
 /// Operations a second of one thread: half of the peak, which is measured for a moment.
@@ -113,38 +120,51 @@ Json planned_rows(const Sweep& sweep, double speed) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < sweep.runs.size(); ++i) {
     const SweepRun& run = sweep.runs[i];
-    const double threads = static_cast<double>(std::max<std::int64_t>(1, run.config.run.threads));
     rows.push_back({{"index", i},
                     {"run", run.name},
+                    {"ended", !sweep.paths.root.empty() && has_ended(sweep.paths, run)},
                     {"parameters", run.parameters()},
                     {"steps", run.steps()},
                     {"characters", run.characters()},
-                    {"estimated_seconds", run.operations() / speed / threads},
+                    {"estimated_seconds", run.operations() / speed / static_cast<double>(threads_of(run))},
                     {"estimated_bytes", run.disk_bytes()}});
   }
   return rows;
+}
+
+/// Of the runs that are to be done.
+Json plan_report(const Json& rows, int workers) {
+  std::int64_t to_do = 0, bytes = 0;
+  double seconds = 0;
+  for (const Json& row : rows) {
+    if (row["ended"].get<bool>()) continue;
+    ++to_do;
+    seconds += row["estimated_seconds"].get<double>();
+    bytes += row["estimated_bytes"].get<std::int64_t>();
+  }
+  const std::int64_t at_once = std::min<std::int64_t>(workers, to_do);
+  return {{"v", 1},
+          {"runs", rows},
+          {"to_do", to_do},
+          {"workers", at_once},
+          {"estimated_seconds", seconds / static_cast<double>(std::max<std::int64_t>(1, at_once))},
+          {"estimated_bytes", bytes}};
+}
+
+std::string plan_table(const Json& report) {
+  return to_table(report["runs"]) +
+         fmt::format("{} of {} runs to do, {} at once: about {} for their steps, and up to {:.1f} MB on disk\n",
+                     report["to_do"].dump(), report["runs"].size(), report["workers"].dump(),
+                     format_duration(report["estimated_seconds"].get<double>()),
+                     report["estimated_bytes"].get<double>() / 1e6);
 }
 
 int report_plan(const Arguments& arguments, Sweep sweep) {
   std::vector<SweepRun> known;
   if (!arguments.out.empty() && fs::exists(sweep.paths.plan())) known = read_plan(sweep.paths);
   name_runs(sweep.runs, known);
-  const Json rows = planned_rows(sweep, expected_speed());
-  const int workers = worker_count(arguments, sweep);
-  double seconds = 0, bytes = 0;
-  for (const Json& row : rows) {
-    seconds += row["estimated_seconds"].get<double>() / workers;
-    bytes += row["estimated_bytes"].get<double>();
-  }
-  if (arguments.json) {
-    const Json report = {
-        {"v", 1}, {"runs", rows}, {"workers", workers}, {"estimated_seconds", seconds}, {"estimated_bytes", bytes}};
-    write_output(report.dump(2) + "\n");
-    return 0;
-  }
-  write_output(to_table(rows) +
-               fmt::format("{} runs, {} at once: about {} for the steps, and up to {:.1f} MB on disk\n", rows.size(),
-                           workers, format_duration(seconds), bytes / 1e6));
+  const Json report = plan_report(planned_rows(sweep, expected_speed()), worker_count(arguments, sweep));
+  write_output(arguments.json ? report.dump(2) + "\n" : plan_table(report));
   return 0;
 }
 
@@ -172,11 +192,11 @@ int exit_code(const SweepReport& report, int stop_signal, bool alone) {
 int train_runs(const Arguments& arguments, Sweep& sweep) {
   note_plan(sweep.paths, sweep.runs);
   if (arguments.index) sweep.runs = {sweep.runs[static_cast<std::size_t>(*arguments.index)]};
-  const Request request = make_request(Command::train, arguments, sweep.base);
   SweepOptions options;
   options.workers = worker_count(arguments, sweep);
+  options.threads = most_threads(sweep);
   options.fail_fast = arguments.fail_fast;
-  options.live = request.color;
+  options.live = wants_live_line(STDERR_FILENO, arguments.no_color);
   options.quiet = arguments.quiet;
   options.verbose = arguments.verbose;
   // Workers are told to stop by SIGTERM, whatever the list says, and have their handlers from here.
@@ -194,7 +214,7 @@ int train_runs(const Arguments& arguments, Sweep& sweep) {
 
 int run_sweep(const Arguments& arguments) {
   Sweep sweep = prepare(arguments);
-  if (arguments.plan_only) return report_plan(arguments, std::move(sweep));
+  if (arguments.dry_run) return report_plan(arguments, std::move(sweep));
   if (arguments.index) return train_runs(arguments, sweep);  // others of the array train here too
   const RunLock lock(sweep.paths.root);
   return train_runs(arguments, sweep);

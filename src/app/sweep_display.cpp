@@ -1,7 +1,6 @@
 #include "chargpt/app/sweep_display.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "chargpt/base/progress_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/table.hpp"
+#include "chargpt/base/terminal.hpp"
 
 namespace chargpt {
 namespace {
@@ -21,16 +21,18 @@ double seconds_since(SweepDisplay::Clock::time_point moment) {
   return std::chrono::duration<double>(SweepDisplay::Clock::now() - moment).count();
 }
 
-winsize terminal_size() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {24, 80, 0, 0};
-  return size;
-}
-
 std::string loss_text(const std::optional<double>& loss) { return loss ? fmt::format("{:.4f}", *loss) : "-"; }
 
-double share_done(const SweepRun& run, const RunStanding& metrics) {
-  return static_cast<double>(metrics.step) / static_cast<double>(std::max<std::int64_t>(1, run.steps()));
+double operations_of(const SweepRun& run, std::int64_t steps) {
+  return run.operations() * static_cast<double>(steps) / static_cast<double>(run.steps());
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+    lines.push_back(text.substr(begin, text.find('\n', begin) - begin));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -51,9 +53,26 @@ void SweepDisplay::skip(std::size_t run) {
 }
 
 void SweepDisplay::begin(std::size_t run) {
-  MetricsFollower metrics(RunPaths(paths_.run(runs_[run])).metrics());
-  const std::int64_t first_step = metrics.read().step;
-  active_.emplace(run, Active{std::move(metrics), first_step, Clock::now()});
+  Active active{MetricsFollower(RunPaths(paths_.run(runs_[run])).metrics()), {}, 0, Clock::now()};
+  follow(active);
+  active.first_step = active.standing.step;
+  active_.emplace(run, std::move(active));
+}
+
+void SweepDisplay::follow(Active& active) {
+  const MetricsFollower::News news = active.metrics.read();
+  Standing& standing = active.standing;
+  if (news.anew) standing = {};
+  for (const StepMetrics& step : news.metrics.steps) {
+    standing.step = step.step;
+    standing.loss = standing.smoothed.add(step);
+  }
+  for (const EvaluationMetrics& evaluation : news.metrics.evaluations) {
+    standing.last = evaluation.nats_per_char;
+    if (standing.best && *standing.best <= evaluation.nats_per_char) continue;
+    standing.best = evaluation.nats_per_char;
+    standing.best_step = evaluation.step;
+  }
 }
 
 void SweepDisplay::leave(std::size_t run) { active_.erase(run); }
@@ -61,11 +80,12 @@ void SweepDisplay::leave(std::size_t run) { active_.erase(run); }
 void SweepDisplay::end(std::size_t run, const std::string& state) {
   count(run);
   const auto active = active_.find(run);
-  const RunStanding metrics = active->second.metrics.read();
+  follow(active->second);
+  const Standing& standing = active->second.standing;
   std::string line = fmt::format("[{}/{}] {}: {}", ended_, runs_.size(), runs_[run].name, state);
-  if (metrics.best_loss) {
-    line += fmt::format(", validation loss {:.6f}, best {:.6f} at step {}", *metrics.final_loss, *metrics.best_loss,
-                        *metrics.best_step);
+  if (standing.best) {
+    line += fmt::format(", validation loss {:.6f}, best {:.6f} at step {}", *standing.last, *standing.best,
+                        standing.best_step);
   }
   line += fmt::format(", {}", format_duration(seconds_since(active->second.since)));
   active_.erase(active);
@@ -73,57 +93,56 @@ void SweepDisplay::end(std::size_t run, const std::string& state) {
 }
 
 void SweepDisplay::say(const std::string& line) {
-  if (style_.quiet) return;
-  clear();
-  write_message(line + "\n");
+  if (!style_.quiet) write_message(take_away() + line + "\n");
+}
+
+std::vector<std::string> SweepDisplay::row(std::size_t run, const Active& active) const {
+  const Standing& standing = active.standing;
+  const std::int64_t steps = runs_[run].steps(), here = standing.step - active.first_step;
+  const double each = seconds_since(active.since) / static_cast<double>(here);
+  return {runs_[run].name, fmt::format("{}/{}", standing.step, steps), loss_text(standing.loss),
+          loss_text(standing.best), here > 0 ? format_duration(each * static_cast<double>(steps - standing.step)) : "-"};
 }
 
 std::vector<std::string> SweepDisplay::table() {
   std::vector<std::vector<std::string>> rows = {{"run", "step", "loss", "best", "left"}};
-  double operations = 0;
+  double done = ended_operations_, done_here = ended_operations_ - skipped_operations_;
   for (auto& [run, active] : active_) {
-    const RunStanding& metrics = active.metrics.read();
-    const std::int64_t steps = runs_[run].steps(), here = metrics.step - active.first_step;
-    const double each = seconds_since(active.since) / static_cast<double>(here);
-    rows.push_back({runs_[run].name, fmt::format("{}/{}", metrics.step, steps), loss_text(metrics.loss),
-                    loss_text(metrics.best_loss),
-                    here > 0 ? format_duration(each * static_cast<double>(steps - metrics.step)) : "-"});
-    operations += share_done(runs_[run], metrics) * runs_[run].operations();
+    follow(active);
+    rows.push_back(row(run, active));
+    done += operations_of(runs_[run], active.standing.step);
+    done_here += operations_of(runs_[run], std::max<std::int64_t>(0, active.standing.step - active.first_step));
   }
-  const std::string grid = to_grid(rows, {true, false, false, false, false});
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < grid.size(); begin = grid.find('\n', begin) + 1) {
-    lines.push_back(grid.substr(begin, grid.find('\n', begin) - begin));
-  }
-  lines.push_back(summary(operations));
+  std::vector<std::string> lines = lines_of(to_grid(rows, {true, false, false, false, false}));
+  lines.push_back(summary(done, done_here));
   return lines;
 }
 
-std::string SweepDisplay::summary(double operations_in_progress) const {
-  const double here = ended_operations_ - skipped_operations_ + operations_in_progress;
-  const double to_do = all_operations_ - ended_operations_ - operations_in_progress;
-  return fmt::format("  {} of {} runs ended, {:.0f}%, {} left", ended_, runs_.size(),
-                     100 * (ended_operations_ + operations_in_progress) / all_operations_,
-                     here > 0 ? format_duration(seconds_since(since_) * to_do / here) : "-");
+std::string SweepDisplay::summary(double done, double done_here) const {
+  const double each = seconds_since(since_) / done_here;
+  return fmt::format("  {} of {} runs ended, {:.0f}%, {} left", ended_, runs_.size(), 100 * done / all_operations_,
+                     done_here > 0 ? format_duration(each * (all_operations_ - done)) : "-");
 }
 
 void SweepDisplay::refresh() {
   if (!style_.live || style_.quiet || Clock::now() - drawn_ < kRedrawInterval) return;
   drawn_ = Clock::now();
-  const winsize size = terminal_size();
   std::vector<std::string> lines = table();
-  const auto fit = static_cast<std::size_t>(std::max(size.ws_row - 1, 2));  // the last of them is the summary
-  if (lines.size() > fit) lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(fit) - 1, lines.end() - 1);
-  std::string text;
-  for (const std::string& line : lines) text += line.substr(0, size.ws_col - 1U) + "\n";
-  clear();
+  const int fit = std::max(terminal_height(STDERR_FILENO) - 1, 2);  // the last of them is the summary
+  if (static_cast<int>(lines.size()) > fit) lines.erase(lines.begin() + fit - 1, lines.end() - 1);
+  // One column less than there are: some terminals wrap behind the last one.
+  const auto width = static_cast<std::size_t>(terminal_width(STDERR_FILENO) - 1);
+  std::string text = take_away();
+  for (const std::string& line : lines) text += line.substr(0, width) + "\n";
   write_message(text);
   drawn_lines_ = lines.size();
 }
 
-void SweepDisplay::clear() {
-  if (drawn_lines_ > 0) write_message(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
-  drawn_lines_ = 0;
+std::string SweepDisplay::take_away() {
+  const std::size_t lines = std::exchange(drawn_lines_, 0);
+  return lines == 0 ? "" : fmt::format("\x1b[{}A\x1b[J", lines);
 }
+
+void SweepDisplay::clear() { write_message(take_away()); }
 
 }  // namespace chargpt

@@ -10,7 +10,9 @@
 
 #include "chargpt/app/sweep_display.hpp"
 #include "chargpt/app/sweep_worker.hpp"
+#include "chargpt/base/device_name.hpp"
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/visible_gpus.hpp"
 
 namespace chargpt {
 namespace {
@@ -34,12 +36,31 @@ std::vector<int> usable_processors() {
 std::vector<std::vector<int>> share_processors(std::size_t workers, std::size_t each) {
   const std::vector<int> all = usable_processors();
   std::vector<std::vector<int>> parts(workers);
-  if (each == 0 || workers * each > all.size()) return parts;
+  if (workers * each > all.size()) return parts;
   for (std::size_t w = 0; w < workers; ++w) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(w * each);
     parts[w].assign(begin, begin + static_cast<std::ptrdiff_t>(each));
   }
   return parts;
+}
+
+/// Whether a run says which of the GPUs it wants ("cuda:1").
+bool names_a_gpu(const std::vector<SweepRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const SweepRun& run) { return parse_device_name(run.config.run.device).index.has_value(); });
+}
+
+/// What a run asks of the machine that not every machine has.
+std::string demands(const Config& config) {
+  return fmt::format("{} {} {} {}", config.run.device, name(config.run.precision), config.run.tf32,
+                     name(config.model.attention));
+}
+
+/// The last of what a failed run said, without the word before it.
+std::string reason(const std::vector<std::string>& lines) {
+  if (lines.empty()) return "no message";
+  const std::string prefix = "error: ", &last = lines.back();
+  return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
 }
 
 class SweepRunner {
@@ -48,17 +69,19 @@ class SweepRunner {
       : paths_(paths), runs_(runs), options_(options), display_(paths, runs, {options.live, options.quiet}) {
     report_.runs = runs.size();
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      if (!ended_before(run)) waiting_.push_back(run);
+      if (!skip(run)) waiting_.push_back(run);
     }
   }
 
   SweepReport run() {
     const std::size_t workers = std::min(static_cast<std::size_t>(options_.workers), waiting_.size());
     if (workers == 0) return report_;
-    processors_ = share_processors(workers, static_cast<std::size_t>(runs_[waiting_.front()].config.run.threads));
+    processors_ = share_processors(workers, static_cast<std::size_t>(options_.threads));
+    if (!names_a_gpu(runs_)) gpus_ = visible_gpus();
+    workers_.resize(workers);
+    check_machine();
     display_.say(fmt::format("{} of {} runs to do, {} at once; written to {}", waiting_.size(), report_.runs, workers,
                              paths_.root));
-    workers_.resize(workers);
     while (start_runs()) {
       wait();
       for (std::size_t w = 0; w < workers; ++w) take(w);
@@ -71,30 +94,47 @@ class SweepRunner {
   }
 
  private:
-  bool ended_before(std::size_t run) {
-    const auto outcome = read_outcome(paths_, runs_[run]);
-    const bool finished = outcome && outcome->exit_code == 0;
-    const bool diverged = outcome && outcome->exit_code == static_cast<int>(ExitCode::diverged);
-    report_.finished += finished ? 1 : 0;
-    report_.failed += diverged ? 1 : 0;
-    if (diverged) report_.last_failure = outcome->exit_code;
-    if (finished || diverged) display_.skip(run);
-    return finished || diverged;
+  /// Of a run that ended before.
+  bool skip(std::size_t run) {
+    if (!has_ended(paths_, runs_[run])) return false;
+    const int code = read_outcome(paths_, runs_[run])->exit_code;
+    (code == 0 ? report_.finished : report_.failed) += 1;
+    if (code != 0) report_.last_failure = code;
+    display_.skip(run);
+    return true;
+  }
+
+  SweepWorker& worker(std::size_t w) {
+    const std::string gpu = gpus_.empty() ? "" : gpus_[w % gpus_.size()];
+    if (!workers_[w]) workers_[w].emplace(paths_, runs_, SweepWorker::Setup{processors_[w], gpu, options_.verbose});
+    return *workers_[w];
+  }
+
+  /// One run of each kind is tried as far as its first step, but for the kind that every machine can do.
+  void check_machine() {
+    std::map<std::string, std::size_t> kinds;
+    for (const std::size_t run : waiting_) kinds.emplace(demands(runs_[run].config), run);
+    kinds.erase(demands(Config{}));
+    for (const auto& [kind, run] : kinds) {
+      worker(0).check(run);
+      std::optional<int> code;
+      while (!(code = worker(0).take())) wait();
+      if (*code == 0) continue;
+      throw Error(static_cast<ExitCode>(*code), fmt::format("{}: {}", runs_[run].name, reason(worker(0).last_lines())));
+    }
   }
 
   /// Gives idle workers runs. False when nothing is in progress any more.
   bool start_runs() {
     bool busy = false;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      auto& worker = workers_[w];
-      const bool idle = !worker || !worker->run();
+      const bool idle = !workers_[w] || !workers_[w]->run();
       if (idle && !stopping_ && !waiting_.empty()) {
-        if (!worker) worker.emplace(paths_, runs_, SweepWorker::Setup{processors_[w], options_.verbose});
         display_.begin(waiting_.front());
-        worker->start(waiting_.front());
+        worker(w).start(waiting_.front());
         waiting_.pop_front();
       }
-      busy = busy || (worker && worker->run());
+      busy = busy || (workers_[w] && workers_[w]->run());
     }
     return busy;
   }
@@ -109,21 +149,22 @@ class SweepRunner {
   }
 
   void take(std::size_t w) {
-    auto& worker = workers_[w];
-    if (!worker || !worker->run()) return;
-    const std::size_t run = *worker->run();
-    const auto code = worker->take();
+    auto& busy = workers_[w];
+    if (!busy || !busy->run()) return;
+    const std::size_t run = *busy->run();
+    const auto code = busy->take();
     if (!code) return;
-    // A worker that was told to stop has taken the signal for all its runs to come.
-    const bool signalled = *code > 128;
-    if (signalled && !worker->dead()) {
+    const bool stopped = *code > 128 && !busy->dead();
+    if (stopped) {
       put_back(run);
-    } else if (worker->dead()) {
-      died(run, *code, worker->last_lines());
+    } else if (busy->dead()) {
+      died(run, *code, busy->last_lines());
     } else {
-      ended(run, *code, worker->last_lines());
+      ended(run, *code, busy->last_lines());
     }
-    if (signalled || worker->dead()) worker.reset();
+    // A signal holds for all runs that a process has yet to do, and an error of the device may.
+    const bool doubtful = code == static_cast<int>(ExitCode::internal) || code == static_cast<int>(ExitCode::out_of_memory);
+    if (stopped || doubtful || busy->dead()) busy.reset();
   }
 
   void put_back(std::size_t run) {
@@ -154,7 +195,7 @@ class SweepRunner {
     }
     ++report_.failed;
     report_.last_failure = code;
-    display_.end(run, fmt::format("failed with exit code {} ({})", code, lines.empty() ? "no message" : lines.back()));
+    display_.end(run, fmt::format("failed with exit code {} ({})", code, reason(lines)));
     if (options_.fail_fast) stop();
   }
 
@@ -180,6 +221,7 @@ class SweepRunner {
   std::deque<std::size_t> waiting_;
   std::vector<std::optional<SweepWorker>> workers_;
   std::vector<std::vector<int>> processors_;  ///< of each worker
+  std::vector<std::string> gpus_;             ///< that workers take in turn; empty: each sees all
   std::map<std::size_t, Deaths> deaths_;
   bool stopping_ = false;
 };

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -38,9 +39,15 @@ Pipe open_pipe() {
   return {ends[0], ends[1]};
 }
 
+struct Order {
+  std::size_t run;
+  bool check_only;
+};
+
 /// What `train --resume auto --out FOLDER` with every key of the config as a flag would be: nothing overrides it.
-Arguments arguments_of(const SweepPaths& paths, const SweepRun& run, bool verbose) {
+Arguments arguments_of(const SweepPaths& paths, const SweepRun& run, bool verbose, bool check_only) {
   Arguments arguments;
+  arguments.dry_run = arguments.check_only = check_only;
   arguments.out = paths.run(run);
   arguments.resume = "auto";
   arguments.verbose = verbose;
@@ -63,17 +70,21 @@ void use_processors(const std::vector<int>& processors) {
   sched_setaffinity(0, sizeof set, &set);  // pinning is for speed: without it the runs are the same
 }
 
+// Values so small are written and read at once, or not at all.
+
 /// False at the end of the stream.
-bool read_number(int descriptor, std::int64_t& number) {
+template <class T>
+bool receive(int descriptor, T& value) {
   ssize_t got = 0;
   do {
-    got = ::read(descriptor, &number, sizeof number);
+    got = ::read(descriptor, &value, sizeof value);
   } while (got < 0 && errno == EINTR);
-  return got == static_cast<ssize_t>(sizeof number);  // so few bytes come at once or not at all
+  return got == static_cast<ssize_t>(sizeof value);
 }
 
-bool write_number(int descriptor, std::int64_t number) {
-  return ::write(descriptor, &number, sizeof number) == static_cast<ssize_t>(sizeof number);
+template <class T>
+bool send(int descriptor, const T& value) {
+  return ::write(descriptor, &value, sizeof value) == static_cast<ssize_t>(sizeof value);
 }
 
 /// The process ends with the one that started it, however that ends.
@@ -101,10 +112,13 @@ SweepWorker::SweepWorker(const SweepPaths& paths, const std::vector<SweepRun>& r
     live_as_long_as(parent);
     redirect_streams(messages.write_end);
     use_processors(setup.processors);
-    for (std::int64_t run = 0; read_number(orders.read_end, run);) {
-      const SweepRun& ordered = runs[static_cast<std::size_t>(run)];
-      const int code = report_errors([&] { return run_train(arguments_of(paths, ordered, setup.verbose)); });
-      if (!write_number(results.write_end, code)) break;
+    if (!setup.gpu.empty()) setenv("CUDA_VISIBLE_DEVICES", setup.gpu.c_str(), 1);
+    for (Order order{}; receive(orders.read_end, order);) {
+      const SweepRun& run = runs[order.run];
+      const int code = report_errors([&] {
+        return run_train_on(run.corpus.get(), arguments_of(paths, run, setup.verbose, order.check_only));
+      });
+      if (!send(results.write_end, code)) break;
     }
     _exit(0);
   }
@@ -134,23 +148,27 @@ SweepWorker::~SweepWorker() {
   }
 }
 
-void SweepWorker::start(std::size_t run) {
+void SweepWorker::order(std::size_t run, bool check_only) {
   run_ = run;
   said_.clear();
   // A process that is dead already is found so by take().
-  write_number(orders_, static_cast<std::int64_t>(run));
+  send(orders_, Order{run, check_only});
 }
+
+void SweepWorker::check(std::size_t run) { order(run, true); }
+
+void SweepWorker::start(std::size_t run) { order(run, false); }
 
 void SweepWorker::stop() const { kill(pid_, SIGTERM); }
 
 std::optional<int> SweepWorker::take() {
-  std::int64_t code = 0;
+  int code = 0;
   const ssize_t got = ::read(results_, &code, sizeof code);
   take_messages();  // after the result: what the run said before it is there
   if (got < 0) return std::nullopt;
   if (got == 0) code = wait_for_end();
   run_.reset();
-  return static_cast<int>(code);
+  return code;
 }
 
 void SweepWorker::take_messages() {

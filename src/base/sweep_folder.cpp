@@ -10,6 +10,7 @@
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/run_folder.hpp"
 #include "descriptor.hpp"
 
 namespace chargpt {
@@ -104,6 +105,13 @@ std::optional<SweepOutcome> read_outcome(const SweepPaths& paths, const SweepRun
     // An outcome that is damaged is found again by running: a finished run has nothing left to do.
   }
   return std::nullopt;
+}
+
+bool has_ended(const SweepPaths& paths, const SweepRun& run) {
+  const auto outcome = read_outcome(paths, run);
+  const bool settled =
+      outcome && (outcome->exit_code == 0 || outcome->exit_code == static_cast<int>(ExitCode::diverged));
+  return settled && is_run_folder(paths.run(run));
 }
 
 void write_outcome(const SweepPaths& paths, const SweepRun& run, const SweepOutcome& outcome) {

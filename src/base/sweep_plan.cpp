@@ -6,9 +6,9 @@
 #include <set>
 
 #include "chargpt/base/config_loader.hpp"
-#include "chargpt/base/corpus.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/model_size.hpp"
+#include "chargpt/base/schedule.hpp"
 #include "chargpt/base/windows.hpp"
 
 namespace chargpt {
@@ -19,29 +19,59 @@ struct DataFacts {
   Json fingerprint;
   std::int64_t vocabulary;
   std::int64_t windows;
+  std::shared_ptr<const Corpus> corpus;
 };
+
+void require_files(const DataConfig& data) {
+  if (data.path.empty()) {
+    throw Error(ExitCode::usage, "no data to train on: give --data PATH, or data.path in the config or grid");
+  }
+  for (const std::string& path : {data.path, data.val_path, data.test_path}) {
+    if (path != "-") continue;
+    throw Error(ExitCode::usage, "data from standard input can be read but once: write it to a file for a sweep");
+  }
+}
+
+std::size_t bytes_of(const Corpus& corpus) {
+  return (corpus.train.ids.size() + corpus.val.ids.size() + corpus.test.ids.size()) * sizeof(std::int32_t);
+}
 
 /// Data is read once for all runs that cut it alike.
 class DataReader {
  public:
   const DataFacts& facts(const Config& config) {
-    const Json json = to_json(config);
-    const std::string key = fmt::format("{} {} {}", json["data"].dump(), json["eval"].dump(), config.model.context);
-    const auto known = facts_.find(key);
-    return known != facts_.end() ? known->second : facts_.emplace(key, read(config)).first->second;
+    Json json = to_json(config);
+    for (const char* order : {"windows", "stride"}) json["data"].erase(order);
+    const std::string data = json["data"].dump();
+    const std::string windows =
+        fmt::format("{} {} {} {}", data, config.data.stride, json["eval"].dump(), config.model.context);
+    const auto known = facts_.find(windows);
+    return known != facts_.end() ? known->second : facts_.emplace(windows, read(config, data)).first->second;
   }
 
  private:
-  static DataFacts read(const Config& config) {
-    if (config.data.path.empty()) {
-      throw Error(ExitCode::usage, "no data to train on: give --data PATH, or data.path in the config or grid");
-    }
-    const Corpus corpus = load_corpus(config);
-    const WindowIndex index(corpus.train, config.model.context, config.data.stride);
-    return {{corpus.fingerprint.bytes, corpus.fingerprint.hash}, corpus.tokenizer.size(), index.size()};
+  DataFacts read(const Config& config, const std::string& data) {
+    require_files(config.data);
+    auto corpus = std::make_shared<const Corpus>(load_corpus(config));
+    const WindowIndex index(corpus->train, config.model.context, config.data.stride);
+    DataFacts facts{{corpus->fingerprint.bytes, corpus->fingerprint.hash}, corpus->tokenizer.size(), index.size(), {}};
+    facts.corpus = keep(data, std::move(corpus));
+    return facts;
   }
 
-  std::map<std::string, DataFacts> facts_;
+  /// The first one that was read from this data; nothing where all together would be too much.
+  std::shared_ptr<const Corpus> keep(const std::string& data, std::shared_ptr<const Corpus> corpus) {
+    constexpr std::size_t kMostBytes = 1 << 30;
+    const auto known = corpora_.find(data);
+    if (known != corpora_.end()) return known->second;
+    if (kept_bytes_ + bytes_of(*corpus) > kMostBytes) return nullptr;
+    kept_bytes_ += bytes_of(*corpus);
+    return corpora_.emplace(data, std::move(corpus)).first->second;
+  }
+
+  std::map<std::string, DataFacts> facts_;                       ///< by what cuts windows from it
+  std::map<std::string, std::shared_ptr<const Corpus>> corpora_;  ///< by the data alone
+  std::size_t kept_bytes_ = 0;
 };
 
 std::string content_of(const Config& config, const DataFacts& data) {
@@ -78,6 +108,8 @@ SweepRun plan_run(const Json& json, DataReader& reader) {
   run.content = content_of(run.config, data);
   run.vocabulary = data.vocabulary;
   run.windows = data.windows;
+  run.corpus = data.corpus;
+  check_schedule(run.config.schedule, run.steps());
   return run;
 }
 
@@ -85,7 +117,7 @@ SweepRun plan_run(const Json& json, DataReader& reader) {
 
 std::int64_t SweepRun::parameters() const { return parameter_count(config.model, vocabulary); }
 
-std::int64_t SweepRun::steps() const { return total_steps(config.train, windows); }
+std::int64_t SweepRun::steps() const { return total_steps(config.train, windows, config.model.context); }
 
 double SweepRun::characters() const {
   return static_cast<double>(steps()) * static_cast<double>(config.train.batch * config.model.context);

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
 
 #include "chargpt/base/nearest.hpp"
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/run_history.hpp"
 #include "chargpt/base/student_t.hpp"
-#include "chargpt/base/table.hpp"
 
 namespace chargpt {
 namespace {
@@ -27,25 +26,31 @@ Json or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nu
 
 const char* state_of(const std::optional<SweepOutcome>& outcome, const std::string& folder) {
   if (outcome) return outcome->exit_code == 0 ? "finished" : "failed";
-  return is_run_folder(folder) ? "stopped" : "waiting";
+  return is_run_folder(folder) ? "unfinished" : "waiting";
+}
+
+/// Empty where the run has recorded nothing.
+RunSummary summary_of(const std::string& folder) {
+  std::error_code ignored;
+  const bool recorded = fs::exists(RunPaths(folder).metrics(), ignored);
+  return recorded ? summarize(read_run(folder)) : RunSummary{};
 }
 
 Json row_of(const SweepPaths& paths, const SweepRun& run, const std::vector<std::string>& varied) {
   const std::string folder = paths.run(run);
   const auto outcome = read_outcome(paths, run);
-  const RunStanding metrics = MetricsFollower(RunPaths(folder).metrics()).read();
-  const auto characters = static_cast<double>(metrics.steps * run.config.train.batch * run.config.model.context);
+  const RunSummary summary = summary_of(folder);
   Json row = {{"run", folder}, {"state", state_of(outcome, folder)}};
   row["exit_code"] = outcome ? Json(outcome->exit_code) : Json(nullptr);
   for (const std::string& key : varied) row[key] = value_of(run.config, key);
-  row["step"] = metrics.step;
-  row["final_loss"] = or_null(metrics.final_loss);
-  row["best_loss"] = or_null(metrics.best_loss);
-  row["best_step"] = or_null(metrics.best_step);
-  row["bits_per_char"] = metrics.best_loss ? Json(*metrics.best_loss / std::numbers::ln2) : Json(nullptr);
+  row["step"] = summary.steps;
+  row["final_loss"] = or_null(summary.validation);
+  row["best_loss"] = or_null(summary.best);
+  row["best_step"] = or_null(summary.best_step);
+  row["bits_per_char"] = summary.best ? Json(*summary.best / std::numbers::ln2) : Json(nullptr);
   row["parameters"] = run.parameters();
-  row["seconds"] = metrics.seconds;
-  row["chars_per_second"] = metrics.seconds > 0 ? Json(characters / metrics.seconds) : Json(nullptr);
+  row["seconds"] = summary.seconds;
+  row["chars_per_second"] = or_null(summary.chars_per_second);
   return row;
 }
 
@@ -96,43 +101,6 @@ Json to_row(const Group& group) {
 }
 
 }  // namespace
-
-const RunStanding& MetricsFollower::read() {
-  std::error_code missing;
-  const auto size = fs::file_size(path_, missing);
-  if (missing || size == offset_) return metrics_;
-  if (size < offset_) {
-    offset_ = 0;
-    metrics_ = {};
-  }
-  std::ifstream file(path_, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset_));
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    offset_ += line.size() + 1;
-    take(line);
-  }
-  return metrics_;
-}
-
-void MetricsFollower::take(std::string_view line) {
-  const Json record = Json::parse(line, nullptr, false);
-  if (!record.is_object()) return;
-  const std::string event = record.value("event", "");
-  const std::int64_t step = record.value("step", std::int64_t{0});
-  if (event == "step") {
-    metrics_.step = step;
-    metrics_.loss.reset();
-    if (record.contains("loss") && record["loss"].is_number()) metrics_.loss = record["loss"].get<double>();
-    metrics_.seconds += record.value("seconds", 0.0);
-    ++metrics_.steps;
-  }
-  if (event == "evaluation" && record.contains("nats_per_char") && record["nats_per_char"].is_number()) {
-    metrics_.final_loss = record["nats_per_char"].get<double>();
-    if (metrics_.best_loss && *metrics_.best_loss <= *metrics_.final_loss) return;
-    metrics_.best_loss = metrics_.final_loss;
-    metrics_.best_step = step;
-  }
-}
 
 Json sweep_rows(const SweepPaths& paths, const std::vector<SweepRun>& runs) {
   const std::vector<std::string> varied = varied_keys(runs);

@@ -49,9 +49,43 @@ TEST_F(Sweep, DryRunListsTheRunsAndWritesNothing) {
   EXPECT_EQ(report["runs"][0]["characters"], 20 * 4 * 16);
   EXPECT_GT(report["runs"][2]["parameters"], report["runs"][0]["parameters"]);
   EXPECT_EQ(report["workers"], 2);
+  EXPECT_EQ(report["to_do"], 4);
+  EXPECT_EQ(report["runs"][0]["ended"], false);
   EXPECT_GT(report["estimated_seconds"].get<double>(), 0);
   EXPECT_FALSE(exists("s"));
-  EXPECT_NE(sweep({"--dry-run"}).out.find("4 runs"), std::string::npos);
+  EXPECT_NE(sweep({"--dry-run"}).out.find("4 of 4 runs to do"), std::string::npos);
+  ASSERT_EQ(sweep({"--out", "s", "--index", "1"}).code, 0);
+  EXPECT_NE(sweep({"--out", "s", "--dry-run"}).out.find("3 of 4 runs to do"), std::string::npos);
+}
+
+TEST_F(Sweep, TheDataIsReadOnce) {
+  ProgramOptions options;
+  options.on_stderr = [&](pid_t, const std::string&) { dir_.write("d.txt", std::string(20000, 'x')); };
+  const ProgramResult result = chargpt({"sweep", "--config", "t.json", "--grid", "g.json", "--out", "s", "--set",
+                                        "train.steps=20", "--workers", "1"},
+                                       options);
+  ASSERT_EQ(result.code, 0) << result.err;
+  dir_.write("d.txt", plain_text());
+  ASSERT_EQ(train("alone", {"--set", "train.steps=20", "--set", "model.width=16", "--set", "run.seed=2"}).code, 0);
+  EXPECT_TRUE(weights("s/width=16,seed=2") == weights("alone"));
+}
+
+TEST_F(Sweep, WhatTheMachineLacksIsFoundBeforeTheFirstRun) {
+  dir_.write("g.json", R"({"grid": {"run.device": ["cpu", "cuda:99"]}})");
+  expect_error(sweep({"--out", "s"}), 2, {"device=cuda_99: run.device is \"cuda:99\""});
+  EXPECT_FALSE(exists("s/device=cpu"));
+}
+
+TEST_F(Sweep, TheReportShowsTheRunsThatHaveBegun) {
+  dir_.write("g.json", R"({"grid": {"optimizer.learning_rate": [1e30, 1e-3], "model.width": [8, 16]}})");
+  ASSERT_EQ(sweep({"--out", "s"}).code, 1);
+  std::filesystem::create_directory(dir_ / "s/begins");
+  dir_.write("s/begins/config.json", "{}");
+  const ProgramResult result = chargpt({"metrics", "report", "s", "--json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("there is no s/begins/metrics.jsonl yet"), std::string::npos) << result.err;
+  const std::string page = read_file(dir_ / "report.html");
+  EXPECT_NE(page.find(R"("varied":["model.width","optimizer.learning_rate"])"), std::string::npos);
 }
 
 TEST_F(Sweep, EachRunIsWhatTrainAloneGives) {
@@ -106,7 +140,7 @@ TEST_F(Sweep, AFailureIsNotedAndDoesNotStopTheOthers) {
   dir_.write("g.json", R"({"grid": {"optimizer.learning_rate": [1e30, 1e-3]}})");
   const ProgramResult result = sweep({"--out", "s", "--workers", "1"});
   EXPECT_EQ(result.code, 1) << result.err;
-  EXPECT_NE(result.err.find("learning_rate=1e+30: failed with exit code 76 (error: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("learning_rate=1e+30: failed with exit code 76 ("), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("1 of 2 runs finished, 1 failed"), std::string::npos) << result.err;
   const Json outcome = parse_json(read_file(dir_ / "s/outcomes/learning_rate=1e+30.json"), {"outcome"});
   EXPECT_EQ(outcome["exit_code"], 76);
@@ -164,7 +198,7 @@ TEST_F(Sweep, ASignalSavesAllRuns) {
   for (const std::string run : {"s/width=8", "s/width=16"}) {
     EXPECT_NE(log(run).find("stopped and saved at step"), std::string::npos) << log(run);
   }
-  EXPECT_EQ(table()[0]["state"], "stopped");
+  EXPECT_EQ(table()[0]["state"], "unfinished");
 }
 
 TEST_F(Sweep, OneAtATimeInAFolder) {

@@ -1,5 +1,6 @@
 #include "chargpt/base/sweep_folder.hpp"
 
+#include <filesystem>
 #include <thread>
 
 #include "base/sweep_support.hpp"
@@ -84,6 +85,22 @@ TEST_F(SweepFolder, OutcomesBelongToTheirContent) {
   EXPECT_FALSE(read_outcome(paths_, other));
   dir_.write("sweep/outcomes/width=8.json", "{");
   EXPECT_FALSE(read_outcome(paths_, runs[0]));
+}
+
+TEST_F(SweepFolder, WhatFinishedOrDivergedHasEndedWhileItsFolderIsThere) {
+  auto runs = plan(R"({"grid": {"model.width": [8, 16, 32]}})");
+  note_plan(paths_, runs);
+  const int codes[] = {0, 76, 77};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(has_ended(paths_, runs[i]));
+    std::filesystem::create_directories(paths_.run(runs[i]));
+    dir_.write("sweep/" + runs[i].name + "/config.json", "{}");
+    EXPECT_FALSE(has_ended(paths_, runs[i]));
+    write_outcome(paths_, runs[i], {runs[i].content, codes[i], {}});
+    EXPECT_EQ(has_ended(paths_, runs[i]), codes[i] != 77);
+  }
+  std::filesystem::remove_all(paths_.run(runs[0]));
+  EXPECT_FALSE(has_ended(paths_, runs[0]));
 }
 
 }  // namespace

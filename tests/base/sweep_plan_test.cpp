@@ -85,8 +85,25 @@ TEST_F(SweepPlan, ABadRunIsFoundBeforeAnyIsThere) {
           {"g.json, point 2 (model.context=10000)", "10001"});
   refused(ExitCode::no_input, R"({"grid": {"data.path": ["missing.txt"]}})", {"point 1", "missing.txt"});
   refused(ExitCode::usage, R"({"grid": {"data.path": [""]}})", {"point 1", "no data to train on"});
+  refused(ExitCode::usage, R"({"grid": {"data.path": ["-"]}})", {"point 1", "standard input"});
+  refused(ExitCode::usage, R"({"list": [{}, {"schedule.warmup": 11}]})", {"point 2 (schedule.warmup=11)", "11"});
   base_.run.seed = (std::int64_t{1} << 53) - 1;
   refused(ExitCode::usage, R"({"seeds": 2})", {"point 1", "run.seed"});
+}
+
+TEST_F(SweepPlan, RunsThatReadTheDataAlikeShareIt) {
+  const auto runs = plan(R"({"grid": {"data.val_fraction": [0.1, 0.2], "model.context": [8, 16],
+                                      "data.windows": ["random", "shuffled"]}})");
+  ASSERT_EQ(runs.size(), 8U);
+  std::set<const Corpus*> different;
+  for (const SweepRun& run : runs) {
+    ASSERT_TRUE(run.corpus);
+    const Corpus alone = load_corpus(run.config);
+    EXPECT_EQ(run.corpus->train.ids, alone.train.ids);
+    EXPECT_EQ(run.corpus->fingerprint, alone.fingerprint);
+    different.insert(run.corpus.get());
+  }
+  EXPECT_EQ(different.size(), 2U);  // one for each fraction
 }
 
 TEST_F(SweepPlan, NamesSayWhatVaries) {

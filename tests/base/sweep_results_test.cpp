@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/sweep_support.hpp"
+#include "chargpt/base/config_loader.hpp"
 #include "support/thrown_error.hpp"
 
 namespace chargpt {
@@ -23,7 +24,7 @@ class SweepResults : public SweepTest {
 
   void write_run(const SweepRun& run, double loss) const {
     std::filesystem::create_directories(paths_.run(run));
-    std::ofstream(paths_.run(run) + "/config.json") << "{}";
+    std::ofstream(paths_.run(run) + "/config.json") << to_json(run.config).dump();
     std::ofstream(paths_.run(run) + "/metrics.jsonl")
         << R"({"v":1,"event":"step","step":1,"loss":4.0,"seconds":0.5})"
         << "\n"
@@ -65,7 +66,7 @@ TEST_F(SweepResults, EveryRunHasAStateAndAllColumns) {
     states.push_back(row["state"]);
     EXPECT_EQ(row.size(), all[0].size());
   }
-  EXPECT_EQ(states, (std::vector<std::string>{"finished", "failed", "stopped", "waiting"}));
+  EXPECT_EQ(states, (std::vector<std::string>{"finished", "failed", "unfinished", "waiting"}));
   EXPECT_EQ(all[1]["exit_code"], 76);
   EXPECT_TRUE(all[3]["best_loss"].is_null() && all[3]["chars_per_second"].is_null() && all[3]["exit_code"].is_null());
 }
@@ -105,23 +106,6 @@ TEST_F(SweepResults, RowsAreChosenAndSorted) {
   sort_rows(all, "best_loss", false);
   EXPECT_EQ(all[0]["best_loss"], 2.0);
   EXPECT_TRUE(all[3]["best_loss"].is_null());
-}
-
-TEST_F(SweepResults, MetricsAreFollowedAsTheyGrowAndShrink) {
-  const std::string path = dir_ / "m.jsonl";
-  MetricsFollower reader(path);
-  EXPECT_EQ(reader.read().step, 0);
-  const std::string first = R"({"event":"step","step":1,"loss":4.0,"seconds":0.5})";
-  dir_.write("m.jsonl", first);
-  EXPECT_EQ(reader.read().step, 0);  // the line is not whole
-  dir_.write("m.jsonl", first + "\n" + "torn\n" + R"({"event":"step","step":2,"loss":null,"seconds":0.5})" + "\n");
-  EXPECT_EQ(reader.read().step, 2);
-  EXPECT_FALSE(reader.read().loss);
-  EXPECT_EQ(reader.read().seconds, 1.0);
-  dir_.write("m.jsonl", first + "\n");
-  EXPECT_EQ(reader.read().step, 1);
-  EXPECT_EQ(reader.read().steps, 1);
-  EXPECT_EQ(reader.read().loss, 4.0);
 }
 
 }  // namespace

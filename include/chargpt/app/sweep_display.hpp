@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "chargpt/base/sweep_results.hpp"
+#include "chargpt/base/metrics_reader.hpp"
+#include "chargpt/base/sweep_folder.hpp"
 
 namespace chargpt {
 
@@ -26,17 +28,29 @@ class SweepDisplay {
   void end(std::size_t run, const std::string& state);  ///< "[3/12] NAME: STATE", with its losses and time
   void say(const std::string& line);                    ///< above the table
   void refresh();                                       ///< draws the table when it is time to
-  void clear();
+  void clear();                                         ///< takes the table away
 
  private:
+  /// How far a run is. Losses in nats per character.
+  struct Standing {
+    std::int64_t step = 0;
+    SmoothedLoss smoothed;
+    std::optional<double> loss;  ///< of training, smoothed
+    std::optional<double> last, best;
+    std::int64_t best_step = 0;
+  };
   struct Active {
     MetricsFollower metrics;
-    std::int64_t first_step;
+    Standing standing;
+    std::int64_t first_step;  ///< where it stood when it was started
     Clock::time_point since;
   };
 
+  static void follow(Active& active);
+  std::vector<std::string> row(std::size_t run, const Active& active) const;
   std::vector<std::string> table();
-  std::string summary(double operations_in_progress) const;
+  std::string summary(double done, double done_here) const;  ///< operations, those of this process apart
+  std::string take_away();                                   ///< what erases the table
   void count(std::size_t run);
 
   SweepPaths paths_;

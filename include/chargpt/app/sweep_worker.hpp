@@ -18,6 +18,7 @@ class SweepWorker {
   /// How its process is started.
   struct Setup {
     std::vector<int> processors;  ///< those that it may use; empty: all that this process may
+    std::string gpu;              ///< the only one that it sees, as CUDA_VISIBLE_DEVICES names it; empty: all
     bool verbose = false;         ///< runs say more, as with train --verbose
   };
 
@@ -29,6 +30,7 @@ class SweepWorker {
   SweepWorker& operator=(SweepWorker&&) = delete;
   ~SweepWorker();  ///< kills the process
 
+  void check(std::size_t run);                             ///< of an idle worker: whether this machine can do runs[run]
   void start(std::size_t run);                             ///< of an idle worker: trains runs[run], or goes on with it
   std::optional<std::size_t> run() const { return run_; }  ///< nothing while idle
   void stop() const;                                       ///< has the run save and end with 128 + SIGTERM
@@ -42,6 +44,7 @@ class SweepWorker {
   std::vector<std::string> last_lines() const;  ///< of what the run has said, at most 20
 
  private:
+  void order(std::size_t run, bool check_only);
   void take_messages();
   int wait_for_end();
 

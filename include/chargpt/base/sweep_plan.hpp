@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/corpus.hpp"
 #include "chargpt/base/grid.hpp"
 
 namespace chargpt {
@@ -16,6 +18,9 @@ struct SweepRun {
   Config config;                ///< resolved
   std::int64_t vocabulary = 0;  ///< symbols
   std::int64_t windows = 0;     ///< training windows, those of one epoch
+  /// The data in memory, shared by all runs that read it alike. Nothing for runs that were not planned by this process,
+  /// and where a plan would hold more than a GiB.
+  std::shared_ptr<const Corpus> corpus{};
 
   std::int64_t parameters() const;
   std::int64_t steps() const;       ///< to its end
@@ -26,8 +31,9 @@ struct SweepRun {
 
 /// The runs that a grid makes of a base config: each point over the base, repeated with run.seed + 0 ... seeds - 1,
 /// equal ones once, at their first place. Every run is checked, and its data read, before any of them can start.
-/// They are without names. Errors: as config_from_json, check_rules and load_corpus, with `source`, which names the
-/// grid, and the run's number and values before the message.
+/// They are without names. Errors: as config_from_json, check_rules, load_corpus and check_schedule, and usage for data
+/// from standard input, which can be read but once; with `source`, which names the grid, and the point's number and
+/// values before the message.
 std::vector<SweepRun> plan_runs(const Config& base, const Grid& grid, const std::string& source);
 
 /// The keys whose values differ among the runs, in the order of the keys.

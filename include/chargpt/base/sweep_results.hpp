@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,35 +7,8 @@
 
 namespace chargpt {
 
-/// What a run's metrics.jsonl says of it so far.
-struct RunStanding {
-  std::int64_t step = 0;             ///< of the last record of a step
-  std::optional<double> loss;        ///< of that step
-  std::optional<double> final_loss;  ///< of the last evaluation, nats per character
-  std::optional<double> best_loss;   ///< the lowest of an evaluation
-  std::optional<std::int64_t> best_step;
-  double seconds = 0;      ///< in steps
-  std::int64_t steps = 0;  ///< records of steps
-};
-
-/// Follows a metrics.jsonl that another process may be writing or cutting back.
-class MetricsFollower {
- public:
-  explicit MetricsFollower(std::string path) : path_(std::move(path)) {}
-  /// Reads what is new; a last line that is not whole yet is left for later, a line that is no record is passed over.
-  /// Nothing new without a file. A file that has become shorter is read anew.
-  const RunStanding& read();
-
- private:
-  void take(std::string_view line);
-
-  std::string path_;
-  std::uintmax_t offset_ = 0;
-  RunStanding metrics_;
-};
-
-/// One object a run, in order, all with the same members: "run" (its folder), "state" (finished, failed, stopped:
-/// begun and not ended, waiting), "exit_code" (null while it has not ended), a member for each key that varies
+/// One object a run, in order, all with the same members: "run" (its folder), "state" (finished, failed,
+/// unfinished: begun and not ended, waiting), "exit_code" (null while it has not ended), a member for each key that varies
 /// ("model.width"), "step", "final_loss" and "best_loss" (validation, nats per character), "best_step",
 /// "bits_per_char" (of best_loss), "parameters", "seconds" (in steps), "chars_per_second". What is not known is null.
 Json sweep_rows(const SweepPaths& paths, const std::vector<SweepRun>& runs);
