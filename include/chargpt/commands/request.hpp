@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "chargpt/base/config.hpp"
-#include "chargpt/base/corpus.hpp"
 #include "chargpt/base/model_choice.hpp"
 #include "chargpt/sampling/sample_writer.hpp"
 
@@ -17,6 +16,8 @@ namespace chargpt {
 
 // What the program hands to the engine library. Both are built together; the version is compared before anything else
 // is read. No torch header here: app/ includes this file.
+
+struct Corpus;
 
 enum class Command { train, sample, eval, bench, explain, doctor };
 
