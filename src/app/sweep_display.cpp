@@ -101,7 +101,8 @@ std::vector<std::string> SweepDisplay::row(std::size_t run, const Active& active
   const std::int64_t steps = runs_[run].steps(), here = standing.step - active.first_step;
   const double each = seconds_since(active.since) / static_cast<double>(here);
   return {runs_[run].name, fmt::format("{}/{}", standing.step, steps), loss_text(standing.loss),
-          loss_text(standing.best), here > 0 ? format_duration(each * static_cast<double>(steps - standing.step)) : "-"};
+          loss_text(standing.best),
+          here > 0 ? format_duration(each * static_cast<double>(steps - standing.step)) : "-"};
 }
 
 std::vector<std::string> SweepDisplay::table() {

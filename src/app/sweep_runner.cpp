@@ -163,7 +163,8 @@ class SweepRunner {
       ended(run, *code, busy->last_lines());
     }
     // A signal holds for all runs that a process has yet to do, and an error of the device may.
-    const bool doubtful = code == static_cast<int>(ExitCode::internal) || code == static_cast<int>(ExitCode::out_of_memory);
+    const bool doubtful =
+        code == static_cast<int>(ExitCode::internal) || code == static_cast<int>(ExitCode::out_of_memory);
     if (stopped || doubtful || busy->dead()) busy.reset();
   }
 

@@ -115,9 +115,8 @@ SweepWorker::SweepWorker(const SweepPaths& paths, const std::vector<SweepRun>& r
     if (!setup.gpu.empty()) setenv("CUDA_VISIBLE_DEVICES", setup.gpu.c_str(), 1);
     for (Order order{}; receive(orders.read_end, order);) {
       const SweepRun& run = runs[order.run];
-      const int code = report_errors([&] {
-        return run_train_on(run.corpus.get(), arguments_of(paths, run, setup.verbose, order.check_only));
-      });
+      const int code = report_errors(
+          [&] { return run_train_on(run.corpus.get(), arguments_of(paths, run, setup.verbose, order.check_only)); });
       if (!send(results.write_end, code)) break;
     }
     _exit(0);

@@ -69,7 +69,7 @@ class DataReader {
     return corpora_.emplace(data, std::move(corpus)).first->second;
   }
 
-  std::map<std::string, DataFacts> facts_;                       ///< by what cuts windows from it
+  std::map<std::string, DataFacts> facts_;                        ///< by what cuts windows from it
   std::map<std::string, std::shared_ptr<const Corpus>> corpora_;  ///< by the data alone
   std::size_t kept_bytes_ = 0;
 };

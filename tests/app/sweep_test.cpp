@@ -61,9 +61,9 @@ TEST_F(Sweep, DryRunListsTheRunsAndWritesNothing) {
 TEST_F(Sweep, TheDataIsReadOnce) {
   ProgramOptions options;
   options.on_stderr = [&](pid_t, const std::string&) { dir_.write("d.txt", std::string(20000, 'x')); };
-  const ProgramResult result = chargpt({"sweep", "--config", "t.json", "--grid", "g.json", "--out", "s", "--set",
-                                        "train.steps=20", "--workers", "1"},
-                                       options);
+  const ProgramResult result = chargpt(
+      {"sweep", "--config", "t.json", "--grid", "g.json", "--out", "s", "--set", "train.steps=20", "--workers", "1"},
+      options);
   ASSERT_EQ(result.code, 0) << result.err;
   dir_.write("d.txt", plain_text());
   ASSERT_EQ(train("alone", {"--set", "train.steps=20", "--set", "model.width=16", "--set", "run.seed=2"}).code, 0);

@@ -35,8 +35,8 @@ std::vector<SweepRun> read_plan(const SweepPaths& paths);
 
 /// Nothing while the run has not ended. What cannot be read, or is of other content, counts as nothing.
 std::optional<SweepOutcome> read_outcome(const SweepPaths& paths, const SweepRun& run);
-/// Whether there is nothing left to do: the run finished or diverged, and its folder is there. One that failed otherwise
-/// may do better another time.
+/// Whether there is nothing left to do: the run finished or diverged, and its folder is there. One that failed
+/// otherwise may do better another time.
 bool has_ended(const SweepPaths& paths, const SweepRun& run);
 /// Error(cannot_create, io).
 void write_outcome(const SweepPaths& paths, const SweepRun& run, const SweepOutcome& outcome);

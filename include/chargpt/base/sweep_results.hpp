@@ -8,7 +8,8 @@
 namespace chargpt {
 
 /// One object a run, in order, all with the same members: "run" (its folder), "state" (finished, failed,
-/// unfinished: begun and not ended, waiting), "exit_code" (null while it has not ended), a member for each key that varies
+/// unfinished: begun and not ended, waiting), "exit_code" (null while it has not ended), a member for each key that
+/// varies
 /// ("model.width"), "step", "final_loss" and "best_loss" (validation, nats per character), "best_step",
 /// "bits_per_char" (of best_loss), "parameters", "seconds" (in steps), "chars_per_second". What is not known is null.
 Json sweep_rows(const SweepPaths& paths, const std::vector<SweepRun>& runs);
