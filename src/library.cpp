@@ -62,7 +62,7 @@ extern "C" int chargpt_run(const char* version, const chargpt::Request& request)
   }
   set_up_log(request);
   try {
-    at::set_num_interop_threads(1);
+    if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // once a process, says LibTorch
     return dispatch(request);
   } catch (const Error& error) {
     return fail(error.code(), error.what());

@@ -111,6 +111,40 @@ void add_train(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(1.0, 1e9));
 }
 
+void add_sweep(CLI::App& command, Arguments& arguments) {
+  add_engine(command, arguments);
+  add_key_flag(command, arguments, "data.path", "--data");
+  command.add_option("--grid", arguments.grid, "What varies: a JSON file with grid, random, list and seeds")
+      ->type_name("FILE");
+  command
+      .add_option("--out", arguments.out, "Folder of the sweep; run folders go into it. Given again, it goes on there")
+      ->type_name("DIR");
+  command.add_option("--workers", arguments.workers, "Runs at once; default: one for each processor and run.threads")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--index", arguments.index, "Do run K only, counted from 0 as --dry-run lists them (for job arrays)")
+      ->type_name("K");
+  command.add_flag("--dry-run", arguments.dry_run, "Check every run and list them; write nothing");
+  command.add_flag("--fail-fast", arguments.fail_fast, "Save and stop all runs when one fails");
+}
+
+void add_sweep_table(CLI::App& command, Arguments& arguments) {
+  add_common(command, arguments);
+  command.add_option("folder", arguments.path, "Folder of a sweep")->type_name("DIR")->required();
+  command.add_option("--format", arguments.format, "How rows are written; default text")
+      ->type_name("text|markdown|csv|jsonl")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "jsonl"}));
+  command.add_flag("--group", arguments.group, "One row for runs that differ in the seed: mean, deviation, interval");
+  command.add_option("--sort", arguments.sort, "Column to sort by; default: the best validation loss")
+      ->type_name("COLUMN");
+  command.add_flag("--descending", arguments.descending, "Largest first");
+  command.add_option("--where", arguments.where, "Only rows with this value in that column; may be repeated")
+      ->type_name("COLUMN=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
 void add_sample(CLI::App& command, Arguments& arguments) {
   add_model(command, arguments);
   command.add_option("--prompt", arguments.prompt, "Text to continue, taken as it stands (\\n is two characters)")

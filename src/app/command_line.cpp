@@ -29,6 +29,8 @@ constexpr std::array kCommands = {
     CommandRow{"", "train", "Train a model; writes a run folder", add_train, run_train},
     CommandRow{"", "sample", "Write text with a trained model", add_sample, run_sample},
     CommandRow{"", "eval", "Score a text exactly", add_eval, run_eval},
+    CommandRow{"", "sweep", "Train many variants of a config, and tabulate them", add_sweep, run_sweep},
+    CommandRow{"sweep", "table", "The results of a sweep", add_sweep_table, run_sweep_table},
     CommandRow{"", "inspect", "What a run, checkpoint or model file is, and whether it is sound", add_inspect,
                run_inspect},
     CommandRow{"", "bench", "Speed of training and sampling beside the machine's matrix products", add_bench,
@@ -138,7 +140,9 @@ struct Program {
       }
       row.add_flags(*command, arguments);
       refuse_empty_names(*command);
-      command->callback([this, &row] { run = row.run; });
+      command->callback([this, &row, command] {
+        if (command->get_subcommands().empty()) run = row.run;  // CLI11 asks the innermost command first
+      });
     }
   }
 };

@@ -37,10 +37,21 @@ void shorten_names(std::vector<RunHistory>& runs) {
   for (RunHistory& run : runs) run.name.erase(0, length);
 }
 
+/// Of a run among others, such as one of a sweep that is just beginning: it is left out with a word.
+bool has_no_metrics(const std::string& folder) {
+  const std::string path = RunPaths(folder).metrics();
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return false;
+  write_message(fmt::format("warning: there is no {} yet\n", path));
+  return true;
+}
+
 std::vector<RunHistory> read_runs(const std::vector<std::string>& paths) {
   std::vector<RunHistory> runs;
   for (const std::string& path : paths) {
-    for (const std::string& folder : find_runs(path)) {
+    const std::vector<std::string> folders = find_runs(path);
+    for (const std::string& folder : folders) {
+      if (folders.size() > 1 && has_no_metrics(folder)) continue;
       runs.push_back(read_run(folder));
       warn(runs.back());
     }

@@ -168,6 +168,7 @@ Request prepare(const Arguments& arguments, const std::string& folder, bool resu
   request.init = arguments.init;
   request.overwrite = arguments.overwrite;
   request.dry_run = arguments.dry_run;
+  request.check_only = arguments.check_only;
   request.allow_data_change = arguments.allow_data_change;
   return request;
 }
@@ -199,7 +200,9 @@ class FolderGuard {
 
 }  // namespace
 
-int run_train(const Arguments& arguments) {
+int run_train(const Arguments& arguments) { return run_train_on(nullptr, arguments); }
+
+int run_train_on(const Corpus* corpus, const Arguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const bool resume_named = !arguments.resume.empty() && arguments.resume != "auto";
   if (resume_named) require_run_to_resume(arguments.resume);
@@ -223,6 +226,7 @@ int run_train(const Arguments& arguments) {
   Request request = prepare(arguments, folder, resume_named);
   if (arguments.dry_run) {
     if (arguments.resume.empty() && !arguments.overwrite) require_no_run(folder);
+    request.corpus = corpus;
     return run_engine(request);
   }
   auto missing = missing_folders(folder);
@@ -231,6 +235,7 @@ int run_train(const Arguments& arguments) {
   // Again, since another process may have begun or ended a run here in the meantime.
   if (arguments.resume.empty() && !arguments.overwrite) require_no_run(folder);
   request = prepare(arguments, folder, resume_named);
+  request.corpus = corpus;
   if (arguments.max_seconds) {
     request.deadline = started + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *arguments.max_seconds));
   }

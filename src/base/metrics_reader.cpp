@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "chargpt/base/file.hpp"
@@ -83,24 +86,42 @@ void take_record(const Json& record, RunMetrics& metrics) {
   }
 }
 
-}  // namespace
-
-ForeignLines read_records(const std::string& path, const std::function<void(const Json& record)>& take) {
-  const std::string text = read_file(path);
+/// Where reading stands in a file.
+struct Place {
+  const std::string& path;
+  std::int64_t lines = 0;
   ForeignLines foreign;
-  std::int64_t line = 0;
+};
+
+/// Calls `take` for each record of the whole lines of `text`. Returns the bytes that these lines have.
+std::size_t take_lines(std::string_view text, Place& place, const std::function<void(const Json& record)>& take) {
   std::size_t begin = 0;
-  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    ++line;
-    if (const auto record = parse_record(std::string_view(text).substr(begin, end - begin))) {
-      require_known_version(*record, path, line);
+  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
+    ++place.lines;
+    if (const auto record = parse_record(text.substr(begin, end - begin))) {
+      require_known_version(*record, place.path, place.lines);
       take(*record);
-    } else if (++foreign.count == 1) {
-      foreign.first = line;
+    } else if (++place.foreign.count == 1) {
+      place.foreign.first = place.lines;
     }
     begin = end + 1;
   }
-  return foreign;
+  return begin;
+}
+
+/// The bytes from `offset` on; nothing of a file that cannot be read.
+std::string read_from(const std::string& path, std::uint64_t offset) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+ForeignLines read_records(const std::string& path, const std::function<void(const Json& record)>& take) {
+  Place place{path, 0, {}};
+  take_lines(read_file(path), place, take);
+  return place.foreign;
 }
 
 RunMetrics read_metrics(const std::string& path) {
@@ -109,13 +130,36 @@ RunMetrics read_metrics(const std::string& path) {
   return metrics;
 }
 
+MetricsFollower::News MetricsFollower::read() {
+  News news;
+  std::error_code missing;
+  const std::uint64_t size = std::filesystem::file_size(path_, missing);
+  if (missing || size == read_) return news;
+  if (size < read_) {
+    news.anew = true;
+    read_ = 0;
+    lines_ = 0;
+  }
+  Place place{path_, lines_, {}};
+  read_ += take_lines(read_from(path_, read_), place, [&](const Json& record) { take_record(record, news.metrics); });
+  lines_ = place.lines;
+  news.metrics.foreign = place.foreign;
+  return news;
+}
+
+std::optional<double> SmoothedLoss::add(const StepMetrics& step) {
+  if (!step.loss || step.skipped) return mean_;
+  const double before = mean_.value_or(0.0);
+  mean_ = before + std::max(kSmoothing, 1.0 / static_cast<double>(++count_)) * (*step.loss - before);
+  return mean_;
+}
+
 std::vector<std::pair<std::int64_t, double>> smoothed_losses(const std::vector<StepMetrics>& steps) {
   std::vector<std::pair<std::int64_t, double>> losses;
-  double smoothed = 0.0;
+  SmoothedLoss smoothed;
   for (const StepMetrics& step : steps) {
-    if (!step.loss || step.skipped) continue;
-    smoothed += std::max(kSmoothing, 1.0 / static_cast<double>(losses.size() + 1)) * (*step.loss - smoothed);
-    losses.emplace_back(step.step, smoothed);
+    const auto mean = smoothed.add(step);
+    if (step.loss && !step.skipped) losses.emplace_back(step.step, *mean);
   }
   return losses;
 }

@@ -28,6 +28,11 @@ int terminal_width(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+int terminal_height(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
 bool wants_live_line(int descriptor, bool no_color) {
   return is_capable_terminal(descriptor) && !refuses_escape_codes(no_color);
 }

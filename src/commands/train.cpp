@@ -223,7 +223,9 @@ int train_command(const Request& request) {
   const int threads = set_threads(request.config.run.threads);
   const ChosenDevice device = choose_device(request.config.run.device);
   set_tf32(request.config.run.tf32, device);
-  const Corpus corpus = load_data(request, paths);
+  std::optional<Corpus> read;
+  if (request.corpus == nullptr) read.emplace(load_data(request, paths));
+  const Corpus& corpus = read ? *read : *request.corpus;
   const std::int64_t available = free_memory(device.device);
   const Config config = settled(request, corpus, device, available);
   require_room(config, corpus.tokenizer.size(), available);
@@ -231,6 +233,7 @@ int train_command(const Request& request) {
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing
   if (!request.init.empty()) initial = take_initial_weights(request.init, trainer);
+  if (request.check_only) return 0;
   if (request.dry_run) return dry_run(request, trainer, available);
   if (request.overwrite) remove_run(paths);
   log_to_file(paths);

@@ -89,6 +89,36 @@ TEST(MetricsReader, RefusesANewerVersionAndAMissingFile) {
   expect_error(ExitCode::no_input, {"none"}, [&] { read_metrics(dir / "none"); });
 }
 
+TEST(MetricsFollower, ReadsEachRecordOnceAsTheFileGrows) {
+  const TempDir dir;
+  MetricsFollower follower(dir / "m");
+  EXPECT_TRUE(follower.read().metrics.steps.empty());  // there is no file yet
+  RunMetrics all;
+  for (std::size_t length = 0; length <= kRecords.size(); ++length) {
+    dir.write("m", kRecords.substr(0, length));
+    const MetricsFollower::News news = follower.read();
+    EXPECT_FALSE(news.anew);
+    EXPECT_EQ(news.metrics.foreign.count, 0);
+    all.steps.insert(all.steps.end(), news.metrics.steps.begin(), news.metrics.steps.end());
+    all.evaluations.insert(all.evaluations.end(), news.metrics.evaluations.begin(), news.metrics.evaluations.end());
+  }
+  ASSERT_EQ(all.steps.size(), 3U);
+  EXPECT_EQ(all.steps[2].step, 3);
+  EXPECT_EQ(all.evaluations.size(), 1U);
+}
+
+TEST(MetricsFollower, AFileThatWasCutIsReadAnew) {
+  const TempDir dir;
+  MetricsFollower follower(dir.write("m", kRecords));
+  follower.read();
+  dir.write("m", kRecords.substr(0, kRecords.find('\n') + 1));
+  const MetricsFollower::News news = follower.read();
+  EXPECT_TRUE(news.anew);
+  ASSERT_EQ(news.metrics.steps.size(), 1U);
+  EXPECT_EQ(news.metrics.steps[0].step, 1);
+  EXPECT_FALSE(follower.read().anew);
+}
+
 TEST(MetricsReader, SmoothsLikeAMeanAtFirstAndLeavesOutWhatWasSkipped) {
   std::vector<StepMetrics> steps(4);
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -26,5 +26,23 @@ TEST(Table, ColumnsAreAlignedByWhatATerminalShows) {
   EXPECT_EQ(to_table(Json::array()), "");
 }
 
+TEST(Table, OtherProgramsReadMarkdownCsvAndJsonLines) {
+  const Json rows = {{{"run", "a|b"}, {"loss", 0.123456789012345}, {"step", 5}},
+                     {{"run", "say \"x\", y"}, {"loss", nullptr}, {"step", 12}}};
+  EXPECT_EQ(to_markdown(rows),
+            "| run | loss | step |\n"
+            "| --- | ---: | ---: |\n"
+            "| a\\|b | 0.1234568 | 5 |\n"
+            "| say \"x\", y | - | 12 |\n");
+  EXPECT_EQ(to_csv(rows),
+            "run,loss,step\n"
+            "a|b,0.123456789012345,5\n"
+            "\"say \"\"x\"\", y\",,12\n");
+  EXPECT_EQ(to_json_lines(rows),
+            "{\"run\":\"a|b\",\"loss\":0.123456789012345,\"step\":5}\n"
+            "{\"run\":\"say \\\"x\\\", y\",\"loss\":null,\"step\":12}\n");
+  for (const auto& format : {to_markdown, to_csv, to_json_lines}) EXPECT_EQ(format(Json::array()), "");
+}
+
 }  // namespace
 }  // namespace chargpt

@@ -20,6 +20,8 @@ void add_metrics_plot(CLI::App& command, Arguments& arguments);
 void add_metrics_export(CLI::App& command, Arguments& arguments);
 void add_metrics_report(CLI::App& command, Arguments& arguments);
 void add_completions(CLI::App& command, Arguments& arguments);
+void add_sweep(CLI::App& command, Arguments& arguments);
+void add_sweep_table(CLI::App& command, Arguments& arguments);
 void add_diff(CLI::App& command, Arguments& arguments);
 
 }  // namespace chargpt

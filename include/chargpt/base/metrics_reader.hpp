@@ -62,8 +62,37 @@ struct RunMetrics {
 /// Errors: as read_records.
 RunMetrics read_metrics(const std::string& path);
 
+/// Reads a metrics file that another process is writing, a part at a time.
+class MetricsFollower {
+ public:
+  struct News {
+    RunMetrics metrics;  ///< the whole records since the last call
+    bool anew = false;   ///< the file has become shorter, since its run went on from a checkpoint: this is all of it
+  };
+
+  explicit MetricsFollower(std::string path) : path_(std::move(path)) {}
+  /// Nothing new while there is no file. Error(bad_data) as read_records.
+  News read();
+
+ private:
+  std::string path_;
+  std::uint64_t read_ = 0;  ///< bytes
+  std::int64_t lines_ = 0;
+};
+
 /// The mean of the first losses, later a running mean in which the newest one weighs 2 %: the loss that the terminal
-/// shows. Step and smoothed loss of each step that has a loss.
+/// shows.
+class SmoothedLoss {
+ public:
+  /// The mean with this loss in it. A step without a loss, or that was skipped, changes nothing.
+  std::optional<double> add(const StepMetrics& step);
+
+ private:
+  std::optional<double> mean_;
+  std::int64_t count_ = 0;
+};
+
+/// Step and smoothed loss of each step that has a loss.
 std::vector<std::pair<std::int64_t, double>> smoothed_losses(const std::vector<StepMetrics>& steps);
 
 }  // namespace chargpt

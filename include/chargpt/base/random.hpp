@@ -7,7 +7,7 @@ namespace chargpt {
 
 /// Everything random except the initial weights is a pure function of (seed, purpose, step, index): there is no
 /// generator state, so nothing has to be saved for a resume and nothing depends on threads or batch layout.
-enum class Purpose : std::uint32_t { data_order = 1, dropout = 2, sampling = 3, evaluation = 4, split = 5 };
+enum class Purpose : std::uint32_t { data_order = 1, dropout = 2, sampling = 3, evaluation = 4, split = 5, sweep = 6 };
 
 /// Philox 4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 /// Checked against the known-answer vectors published with Random123.

@@ -22,4 +22,9 @@ std::string to_grid(const std::vector<std::vector<std::string>>& rows, const std
 /// A list of objects with the same names as a grid with a heading; texts are on the left.
 std::string to_table(const Json& rows);
 
+// The same list for other programs. Empty for an empty list.
+std::string to_markdown(const Json& rows);  ///< a table in GitHub's Markdown, numbers on the right
+std::string to_csv(const Json& rows);  ///< RFC 4180 with lines that end in \n; numbers in full, null as an empty field
+std::string to_json_lines(const Json& rows);  ///< an object a line
+
 }  // namespace chargpt

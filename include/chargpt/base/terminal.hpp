@@ -8,6 +8,8 @@ namespace chargpt {
 
 /// Columns of the terminal; 80 where the stream is none or does not say.
 int terminal_width(int descriptor);
+/// Its lines; 24 where the stream is none or does not say.
+int terminal_height(int descriptor);
 
 /// Whether one line may be rewritten in place: on a terminal that is not dumb, unless escape codes are unwanted.
 bool wants_live_line(int descriptor, bool no_color);

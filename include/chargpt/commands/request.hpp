@@ -17,6 +17,8 @@ namespace chargpt {
 // What the program hands to the engine library. Both are built together; the version is compared before anything else
 // is read. No torch header here: app/ includes this file.
 
+struct Corpus;
+
 enum class Command { train, sample, eval, bench, explain, doctor };
 
 /// Into which parts eval divides a text besides scoring it whole.
@@ -34,7 +36,9 @@ struct Request {
   bool resume = false;             ///< train: continue the run in run_folder if it has a checkpoint
   std::string init;                ///< train: weights that a run which starts at step 0 begins with; empty: new ones
   bool overwrite = false;          ///< train: replace the run in run_folder
+  const Corpus* corpus = nullptr;  ///< train: the config's data, where the caller has it in memory; null: it is read
   bool dry_run = false;            ///< train: say what the run would take, and write nothing
+  bool check_only = false;         ///< train: with dry_run, not even say that, but find what the machine lacks
   bool allow_data_change = false;  ///< train: resume although the data is not the checkpoint's
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< train: to have saved and stopped by
   std::vector<std::string> notes;  ///< train: lines for the log, e.g. which keys a resume overrides

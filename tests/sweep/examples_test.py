@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""The batch scripts in examples/batch do what they say, also when they are started again.
+
+Environment: CHARGPT, the program.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2]
+SCRIPTS = [SOURCE / "examples" / "batch" / name for name in ("learning_rates.sh", "learning_rates.py")]
+
+
+class Examples(unittest.TestCase):
+    def run_script(self, script, folder):
+        words = [script, SOURCE / "configs" / "smoke.json", "d.txt", "out", "1e-3", "1e-2", "1e30"]
+        result = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=os.environ)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_scripts_find_the_best_and_repeat_nothing(self):
+        for script in SCRIPTS:
+            with self.subTest(script=script.name), tempfile.TemporaryDirectory() as folder:
+                Path(folder, "d.txt").write_text("".join(f"the cat sat on mat {i * 37 % 101}\n" for i in range(600)))
+                first = self.run_script(script, folder)
+                self.assertIn("1e30 diverged", first)
+                losses = dict(line.split()[:2] for line in first.splitlines()[:2])
+                best = min(losses, key=lambda rate: float(losses[rate]))
+                self.assertRegex(first, rf"best: (out/rate-)?{best}")
+                weights = Path(folder, "out/rate-1e-2/checkpoints/step-00000050/model.safetensors")
+                before = weights.stat().st_mtime_ns
+                self.assertEqual(self.run_script(script, folder), first)
+                self.assertEqual(weights.stat().st_mtime_ns, before)
+
+
+if __name__ == "__main__":
+    unittest.main()
