@@ -33,7 +33,7 @@ void require_files(const DataConfig& data) {
 }
 
 std::size_t bytes_of(const Corpus& corpus) {
-  return (corpus.train.ids.size() + corpus.val.ids.size() + corpus.test.ids.size()) * sizeof(std::int32_t);
+  return static_cast<std::size_t>(corpus.train.size() + corpus.val.size() + corpus.test.size()) * sizeof(std::int32_t);
 }
 
 /// Data is read once for all runs that cut it alike.
