@@ -42,7 +42,7 @@ class TokenCacheTest : public testing::Test {
 
   TempDir folder_;
   TokenCache cache_{folder_ / "c", {{"data", 1}}};
-  PreparationEvents events_{.notice = [this](const std::string& line) { notices_.push_back(line); }};
+  PreparationEvents events_{{}, [this](const std::string& line) { notices_.push_back(line); }, {}};
   std::vector<std::string> notices_;
   int written_ = 0;
 };
