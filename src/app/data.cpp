@@ -87,7 +87,8 @@ Json preparation_json(const Corpus& corpus, bool prepared, double seconds) {
   json["file"] = corpus.file.empty() ? Json(nullptr) : Json(corpus.file);
   json["prepared"] = prepared;
   json["seconds"] = seconds;
-  json["mb_per_second"] = prepared ? Json(static_cast<double>(corpus.fingerprint.bytes) / 1e6 / seconds) : Json(nullptr);
+  json["mb_per_second"] =
+      prepared ? Json(static_cast<double>(corpus.fingerprint.bytes) / 1e6 / seconds) : Json(nullptr);
   return json;
 }
 

@@ -166,8 +166,8 @@ void check_train(const Corpus& corpus, const Config& config) {
   if (longest > context) return;
   std::string remedy = "give more text";
   if (longest >= 2) remedy += fmt::format(", or shorten the window: --set model.context={}", longest - 1);
-  const bool leaves_some = (data.val_path.empty() && corpus.val.documents() > 0) ||
-                           (data.test_path.empty() && corpus.test.documents() > 0);
+  const bool leaves_some =
+      (data.val_path.empty() && corpus.val.documents() > 0) || (data.test_path.empty() && corpus.test.documents() > 0);
   if (leaves_some) {
     remedy += fmt::format(", or leave it more (data.val_fraction {}, data.test_fraction {})", data.val_fraction,
                           data.test_fraction);

@@ -91,8 +91,7 @@ std::string read_file(const std::string& path, std::uint64_t limit, ExitCode too
   const FileReader file(path);
   const std::uint64_t size = file.stamp().size;
   if (size > limit) {
-    throw Error(too_large,
-                fmt::format("cannot read {}: it has {} bytes, at most {} are accepted", path, size, limit));
+    throw Error(too_large, fmt::format("cannot read {}: it has {} bytes, at most {} are accepted", path, size, limit));
   }
   std::string contents(size, '\0');
   contents.resize(file.read(0, contents));  // fewer where the file was cut while it was read

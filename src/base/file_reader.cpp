@@ -59,8 +59,8 @@ FileStamp FileReader::stamp() const {
 std::size_t FileReader::read(std::uint64_t offset, std::span<char> buffer) const {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
-    const ssize_t got = ::pread(descriptor_, buffer.data() + filled, buffer.size() - filled,
-                                static_cast<off_t>(offset + filled));
+    const ssize_t got =
+        ::pread(descriptor_, buffer.data() + filled, buffer.size() - filled, static_cast<off_t>(offset + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(ExitCode::io, path_, reason(errno));
     if (got == 0) break;

@@ -137,7 +137,8 @@ Preparation::Preparation(std::vector<NamedText>& texts, const DataConfig& data,
       pool_(reading_threads(total_, threads)),
       starts_(kParts, {0}) {
   std::vector<TextSurvey> surveys;
-  std::transform(texts.begin(), texts.end(), std::back_inserter(surveys), [this](NamedText& text) { return survey(text); });
+  std::transform(texts.begin(), texts.end(), std::back_inserter(surveys),
+                 [this](NamedText& text) { return survey(text); });
   std::transform(surveys.begin(), surveys.end(), std::back_inserter(summaries_),
                  [](const TextSurvey& survey) { return survey.summary; });
   fingerprint_ = fingerprint_of(texts, summaries_);

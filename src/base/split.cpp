@@ -10,7 +10,7 @@ constexpr std::int64_t kPiece = 1 << 16;  // ids
 
 }  // namespace
 
-Split::Split() : Split({}, {0}) {}
+Split::Split() : Split(std::vector<std::int32_t>{}, std::vector<std::int64_t>{0}) {}
 
 Split::Split(std::vector<std::int32_t> ids, std::vector<std::int64_t> starts, bool cross)
     : memory_(std::make_shared<const InMemory>(InMemory{std::move(ids), std::move(starts)})), cross_(cross) {}

@@ -37,7 +37,8 @@ bool try_lock(const Descriptor& file, const std::string& path) {
 
 /// Whether the open file is still the one at `path`.
 bool is_at(const Descriptor& file, const std::string& path) {
-  struct stat open {}, named {};
+  struct stat open {
+  }, named{};
   return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
          open.st_dev == named.st_dev;
 }
@@ -116,7 +117,8 @@ std::shared_ptr<const TokenFile> TokenCache::find(const std::function<void(const
   }
 }
 
-void TokenCache::replace(const std::string& temporary, const std::function<void(const std::string& path)>& write) const {
+void TokenCache::replace(const std::string& temporary,
+                         const std::function<void(const std::string& path)>& write) const {
   try {
     write(temporary);
     if (std::rename(temporary.c_str(), path_.c_str()) != 0) {

@@ -203,7 +203,8 @@ void TokenFile::read_within(const Section& section, std::size_t block, std::size
     if (file_.read(at, bytes) == bytes.size()) return;
     fail(fmt::format("cut short while it was read: {} bytes at byte {} are not there any more", bytes.size(), at));
   };
-  if (id_bytes_ == sizeof(std::int32_t)) return read_bytes(offset, {reinterpret_cast<char*>(ids.data()), ids.size_bytes()});
+  if (id_bytes_ == sizeof(std::int32_t))
+    return read_bytes(offset, {reinterpret_cast<char*>(ids.data()), ids.size_bytes()});
   for (std::size_t done = 0; done < ids.size(); done += narrow.size()) {
     const std::size_t count = std::min(narrow.size(), ids.size() - done);
     read_bytes(offset + done * sizeof narrow[0], {reinterpret_cast<char*>(narrow.data()), count * sizeof narrow[0]});

@@ -140,7 +140,8 @@ std::int32_t Tokenizer::id(char32_t character) const {
 }
 
 void Tokenizer::ids(std::u32string_view characters, std::span<std::int32_t> ids) const {
-  std::transform(characters.begin(), characters.end(), ids.begin(), [this](char32_t character) { return id(character); });
+  std::transform(characters.begin(), characters.end(), ids.begin(),
+                 [this](char32_t character) { return id(character); });
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::u32string_view text, const std::string& source) const {

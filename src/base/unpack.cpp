@@ -24,7 +24,8 @@ constexpr std::size_t kMagic = 4;  // bytes that tell what a file is
 /// Gives back first what was taken from a source to look at it.
 class LookedAtSource : public ByteSource {
  public:
-  LookedAtSource(std::string taken, std::unique_ptr<ByteSource> rest) : taken_(std::move(taken)), rest_(std::move(rest)) {}
+  LookedAtSource(std::string taken, std::unique_ptr<ByteSource> rest)
+      : taken_(std::move(taken)), rest_(std::move(rest)) {}
   std::size_t read(std::span<char> buffer) override {
     const std::size_t count = taken_.copy(buffer.data(), buffer.size());
     taken_.erase(0, count);

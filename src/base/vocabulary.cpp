@@ -34,7 +34,9 @@ void CharacterCounts::add(const CharacterCounts& others) {
   std::transform(counts_.begin(), counts_.end(), others.counts_.begin(), counts_.begin(), std::plus<>());
 }
 
-std::uint64_t CharacterCounts::total() const { return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}); }
+std::uint64_t CharacterCounts::total() const {
+  return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+}
 
 std::set<char32_t> CharacterCounts::characters() const {
   std::set<char32_t> found;
@@ -71,7 +73,9 @@ Tokenizer given_vocabulary(const DataConfig& data, bool end_mark) {
   as_text.format = DataFormat::text;
   CharacterCounts counts;
   ThreadPool pool(1);
-  TextReader(path, as_text).read(pool, {{}, [&](const TextBlock& block, std::size_t) { counts.add(block.characters); }});
+  TextReader(path, as_text).read(pool, {{}, [&](const TextBlock& block, std::size_t) {
+                                          counts.add(block.characters);
+                                        }});
   return {counts.characters(), end_mark, has_unknown_mark(data), data.normalize};
 }
 

@@ -31,8 +31,8 @@ Corpus random_corpus(const Config& config, std::int64_t vocabulary) {
   const std::int64_t size = 4 * config.train.batch + config.model.context + 1;
   std::vector<std::int32_t> ids;
   for (std::int64_t i = 0; i < size; ++i) {
-    ids.push_back(static_cast<std::int32_t>(random_below(
-        1, Purpose::data_order, 0, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
+    ids.push_back(static_cast<std::int32_t>(random_below(1, Purpose::data_order, 0, static_cast<std::uint64_t>(i),
+                                                         static_cast<std::uint64_t>(vocabulary))));
   }
   return {Tokenizer(code_points, false), Split(std::move(ids), {0, size}), {}, {}, {}};
 }

@@ -81,8 +81,9 @@ ScoredText text_to_score(const Request& request, const ChosenModel& run, const T
   DataConfig data = request.config.data;  // whatever it says, the text is read as the model's was
   data.normalize = tokenizer.normalization();
   if (tokenizer.is_bytes()) data = {.format = DataFormat::bytes};
-  ScoredText text = request.data_path.empty() ? run_part(request, run, of_run, tokenizer)
-                                              : encode_for_scoring(read_documents(request.data_path, data), tokenizer, data);
+  ScoredText text = request.data_path.empty()
+                        ? run_part(request, run, of_run, tokenizer)
+                        : encode_for_scoring(read_documents(request.data_path, data), tokenizer, data);
   tell_unknown(text, request.config.eval);
   return text;
 }

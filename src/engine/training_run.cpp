@@ -149,7 +149,7 @@ class TrainingRun {
     const Corpus& corpus = trainer_.corpus();
     const auto windows =
         EvaluationWindows(corpus.val, config.model.context, config.eval, static_cast<std::uint64_t>(config.run.seed),
-                           static_cast<std::uint64_t>(trainer_.steps_done()));
+                          static_cast<std::uint64_t>(trainer_.steps_done()));
     const Evaluation evaluation =
         evaluate(trainer_.passes(), corpus.tokenizer, corpus.val, windows, config.eval.batch, events_.stopped);
     if (std::isfinite(evaluation.nats)) return evaluation;

@@ -54,13 +54,12 @@ TEST_F(TextFormats, ALineIsADocument) {
   train_on(names, {"--set", "data.format=lines", "--set", "model.context=4", "--set", "train.steps=300", "--set",
                    "optimizer.learning_rate=0.01"});
   for (const std::string name : {"emma", "anna"}) {
-    const Json line = json({"sample", "--run", "r", "--prompt", name.substr(0, 1), "--temperature", "0.2"});
+    const Json line = json({"sample", "--run", "r", "--prompt", name.substr(0, 2), "--temperature", "0.2"});
     EXPECT_EQ(line["finish"], "end_mark");
-    EXPECT_EQ(line["text"], name.substr(1));
+    EXPECT_EQ(line["text"], name.substr(2));
   }
   dir_.write("other.txt", "emma\nanna\n");
-  EXPECT_EQ(json({"eval", "--run", "r", "--data", "other.txt"})["characters"],
-            2 * 4);  // 5 ids each, the first unscored
+  EXPECT_EQ(json({"eval", "--run", "r", "--data", "other.txt"})["characters"], 2 * 5);  // an end mark each
 }
 
 TEST_F(TextFormats, ADecomposedPromptIsWhatTheTextWas) {

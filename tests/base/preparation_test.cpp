@@ -91,9 +91,11 @@ class ByHand {
 
 /// Words of all lengths of UTF-8, in lines.
 std::string some_text(std::uint64_t seed, int words) {
-  constexpr std::array kWords = {"ab", "c", "\xC3\xA4", "\xE6\xBC\xA2\xE5\xAD\x97", "\xF0\x9F\x98\x80", "\n", " ", "o\xCC\x88"};
+  constexpr std::array kWords = {"ab", "c", "\xC3\xA4", "\xE6\xBC\xA2\xE5\xAD\x97", "\xF0\x9F\x98\x80",
+                                 "\n", " ", "o\xCC\x88"};
   std::string text;
-  for (int i = 0; i < words; ++i) text += kWords[random_below(seed, Purpose::split, 0, static_cast<std::uint64_t>(i), kWords.size())];
+  for (int i = 0; i < words; ++i)
+    text += kWords[random_below(seed, Purpose::split, 0, static_cast<std::uint64_t>(i), kWords.size())];
   return text;
 }
 
@@ -204,7 +206,8 @@ TEST_F(PreparationTest, ATextThatChangesMeanwhileIsRefused) {
   };
   for (const std::string& cache : {std::string("off"), folder_ / "cache"}) {
     config_.data.cache = cache;
-    for (const std::string& other : {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1), text + "\x7F"}) {
+    for (const std::string& other :
+         {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1), text + "\x7F"}) {
       folder_.write("d.txt", text);
       expect_error(ExitCode::bad_data, {"d.txt changed while it was read"},
                    [&] { load_corpus(config_, when_half_done([&] { folder_.write("d.txt", other); })); });
@@ -217,7 +220,9 @@ TEST_F(PreparationTest, AnUnknownCharacterIsNamedWhereverItStands) {
   config_.data.path = folder_.write("d.txt", std::string(3'000'000, 'a') + "\nab" + std::string(10, 'a'));
   expect_error(ExitCode::bad_data,
                {"d.txt: character U+0062 'b' at position 3000002 (line 2)", "1 of 3000013 characters are unknown"},
-               [&] { load_corpus(config_, Tokenizer({U'\n', U'a'}, false)); });
+               [&] {
+                 load_corpus(config_, Tokenizer({U'\n', U'a'}, false));
+               });
 }
 
 }  // namespace

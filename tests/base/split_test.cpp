@@ -37,9 +37,8 @@ TEST(Split, IsTheSameInMemoryAndInAFile) {
     EXPECT_EQ(split.document_at(199'999), 3);
     EXPECT_EQ(split.ids(149'999, 150'001), (std::vector<std::int32_t>{149'999, 150'000}));
     std::vector<std::int32_t> pieces;
-    split.for_each_piece(1, 199'999, [&](std::span<const std::int32_t> ids) {
-      pieces.insert(pieces.end(), ids.begin(), ids.end());
-    });
+    split.for_each_piece(
+        1, 199'999, [&](std::span<const std::int32_t> ids) { pieces.insert(pieces.end(), ids.begin(), ids.end()); });
     EXPECT_TRUE(pieces == split.ids(1, 199'999));
     EXPECT_EQ(split.stretches(), 4);
     EXPECT_EQ(split.stretch_start(2), 3);
@@ -55,7 +54,7 @@ TEST(Split, IsOneStretchWhereWindowsCrossDocuments) {
     EXPECT_EQ(split.stretch_start(0), 0);
     EXPECT_EQ(split.stretch_size(0), 10);
   }
-  EXPECT_EQ(Split({}, {0}, true).stretches(), 0);
+  EXPECT_EQ(Split(std::vector<std::int32_t>{}, {0}, true).stretches(), 0);
 }
 
 TEST(Split, WithoutDocumentsIsEmpty) {

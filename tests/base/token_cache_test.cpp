@@ -88,12 +88,13 @@ TEST_F(TokenCacheTest, WhatAKilledProcessLeftIsRemovedByTheNextThatWrites) {
   for (const int key : {1, 2}) {
     const pid_t child = fork();
     if (child == 0) {
-      TokenCache(folder_ / "c", {{"data", key}}).find_or_write(
-          [](const std::string& path) {
-            TokenFileWriter(path, 1, 2).append(0, std::vector<std::int32_t>(3 << 20));
-            raise(SIGKILL);
-          },
-          {});
+      TokenCache(folder_ / "c", {{"data", key}})
+          .find_or_write(
+              [](const std::string& path) {
+                TokenFileWriter(path, 1, 2).append(0, std::vector<std::int32_t>(3 << 20));
+                raise(SIGKILL);
+              },
+              {});
     }
     waitpid(child, nullptr, 0);
     ASSERT_EQ(names().size(), 1) << "what this one left, not what the one before left";

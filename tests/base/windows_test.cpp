@@ -171,9 +171,7 @@ std::vector<std::int64_t> scored_ids(const std::vector<EvalWindow>& windows) {
   return ids;
 }
 
-std::int64_t document_start(const Split& split, std::int64_t id) {
-  return split.start(split.document_at(id));
-}
+std::int64_t document_start(const Split& split, std::int64_t id) { return split.start(split.document_at(id)); }
 
 TEST(EvaluationWindows, SideBySideScoreEveryIdButTheFirstOfEachDocumentOnceInOrder) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -28,8 +28,8 @@ std::vector<NamedText> named_texts(const DataConfig& data);
 /// Bytes of their files as they are stored; nothing where standard input is among them. Errors as FileReader.
 std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts);
 
-/// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters and
-/// documents and hashes the bytes, the second encodes. Memory grows by 24 bytes a document.
+/// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters
+/// and documents and hashes the bytes, the second encodes. Memory grows by 24 bytes a document.
 class Preparation {
  public:
   /// Takes ids, in order within each part.
@@ -62,7 +62,7 @@ class Preparation {
   ThreadPool pool_;
   CharacterCounts counts_;
   std::vector<TextSummary> summaries_;             // by text
-  std::vector<std::vector<PartPiece>> pieces_;         // by text
+  std::vector<std::vector<PartPiece>> pieces_;     // by text
   std::vector<std::vector<std::int64_t>> starts_;  // by part
   std::optional<Tokenizer> tokenizer_;
   Fingerprint fingerprint_;

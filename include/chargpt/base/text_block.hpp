@@ -12,7 +12,8 @@
 
 namespace chargpt {
 
-/// Bytes of a data file that can be decoded without those around them: whole characters of a text, whole lines of JSONL.
+/// Bytes of a data file that can be decoded without those around them: whole characters of a text, whole lines of
+/// JSONL.
 struct RawBlock {
   std::string bytes;  ///< of text in UTF-8
   TextPlace place;    ///< where they stand in the file

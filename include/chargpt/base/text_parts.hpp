@@ -13,7 +13,7 @@ namespace chargpt {
 struct TextSurvey {
   TextSummary summary;
   std::vector<std::uint64_t> sizes;  ///< characters of each document
-  std::vector<double> units;         ///< of each document, for data.split hashed: a number in [0, 1) for it and the seed
+  std::vector<double> units;  ///< of each document, for data.split hashed: a number in [0, 1) for it and the seed
 };
 
 /// The next `size` characters of a text are a document of a part.
@@ -22,7 +22,8 @@ struct PartPiece {
   std::uint64_t size;
 };
 
-/// The number in [0, 1) that a hashed split gives a document, whose characters come in pieces, whatever stands beside it.
+/// The number in [0, 1) that a hashed split gives a document, whose characters come in pieces, whatever stands beside
+/// it.
 class HashedUnit {
  public:
   explicit HashedUnit(std::int64_t seed);

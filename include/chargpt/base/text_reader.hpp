@@ -62,8 +62,8 @@ class TextReader {
   bool has_standard_input_ = false;  // read already
 };
 
-/// Threads that reading `bytes` of text is worth, `threads` at most (0: usable_threads()). The blocks in memory grow with
-/// them.
+/// Threads that reading `bytes` of text is worth, `threads` at most (0: usable_threads()). The blocks in memory grow
+/// with them.
 int reading_threads(std::uint64_t bytes, std::int64_t threads);
 
 }  // namespace chargpt

@@ -40,8 +40,8 @@ struct CharScore {
 /// Scores `windows` of `split` without dropout, in their order; `each`, where given, is told of every scored id.
 /// `batch` windows a pass change speed and memory, not the result. `stopped` is asked between passes; when it says true
 /// the result is incomplete and must be thrown away.
-Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split,
-                    const EvaluationWindows& windows, std::int64_t batch,
-                    const std::function<bool()>& stopped = {}, const std::function<void(const CharScore&)>& each = {});
+Evaluation evaluate(Passes& passes, const Tokenizer& tokenizer, const Split& split, const EvaluationWindows& windows,
+                    std::int64_t batch, const std::function<bool()>& stopped = {},
+                    const std::function<void(const CharScore&)>& each = {});
 
 }  // namespace chargpt
