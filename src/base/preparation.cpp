@@ -127,11 +127,10 @@ std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts) {
   return bytes;
 }
 
-Preparation::Preparation(std::vector<NamedText>& texts, const DataConfig& data,
-                         const std::optional<Tokenizer>& vocabulary, std::int64_t threads,
-                         const PreparationEvents& events)
+Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const std::optional<Tokenizer>& vocabulary,
+                         std::int64_t threads, const PreparationEvents& events)
     : texts_(texts),
-      data_(data),
+      data_(std::move(data)),
       events_(events),
       total_(2 * stored_bytes(texts).value_or(0)),
       pool_(reading_threads(total_, threads)),

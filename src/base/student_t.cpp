@@ -36,7 +36,7 @@ double student_t_bound(std::int64_t degrees, double inside) {
 
 SampleSummary summarize(std::span<const double> values) {
   const auto n = static_cast<std::int64_t>(values.size());
-  const double count = static_cast<double>(n);
+  const auto count = static_cast<double>(n);
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   if (n == 1) {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

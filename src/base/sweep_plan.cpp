@@ -126,7 +126,7 @@ double SweepRun::characters() const {
 double SweepRun::operations() const {
   // Forward and twice that back: 2 for each weight and character, and attention to half of the context on average.
   const ModelConfig& model = config.model;
-  const double weights = static_cast<double>(parameters() - (vocabulary + model.context) * model.width);
+  const auto weights = static_cast<double>(parameters() - (vocabulary + model.context) * model.width);
   const double attention = 2.0 * static_cast<double>(model.layers * model.width * model.context);
   return characters() * 3.0 * (2.0 * weights + attention);
 }

@@ -26,7 +26,7 @@ std::string escaped(std::string text, const std::string& what, const std::string
 
 std::string csv_field(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   return "\"" + escaped(text, "\"", "\"\"") + "\"";
 }

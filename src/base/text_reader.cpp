@@ -163,8 +163,8 @@ class TextPass {
   bool has_bytes_ = false;  // so that only documents can be missing
 };
 
-TextReader::TextReader(std::string path, const DataConfig& data)
-    : path_(std::move(path)), data_(data), files_(data_files(path_)) {}
+TextReader::TextReader(std::string path, DataConfig data)
+    : path_(std::move(path)), data_(std::move(data)), files_(data_files(path_)) {}
 
 bool TextReader::end_mark() const {
   return std::any_of(files_.begin(), files_.end(), [this](const std::string& file) {

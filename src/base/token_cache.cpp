@@ -84,7 +84,8 @@ std::string user_cache() {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
-  const std::string cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  std::string cache = variable("XDG_CACHE_HOME");
+  const std::string home = variable("HOME");
   if (cache.starts_with('/')) return cache;  // a relative path is to be ignored, says the specification
   if (!home.empty()) return home + "/.cache";
   throw Error(ExitCode::cannot_create,

@@ -37,7 +37,7 @@ class Preparation {
 
   /// Makes the first pass. `vocabulary`: given, or else made of the data. `texts` must outlive this. Errors as
   /// load_corpus().
-  Preparation(std::vector<NamedText>& texts, const DataConfig& data, const std::optional<Tokenizer>& vocabulary,
+  Preparation(std::vector<NamedText>& texts, DataConfig data, const std::optional<Tokenizer>& vocabulary,
               std::int64_t threads, const PreparationEvents& events);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }

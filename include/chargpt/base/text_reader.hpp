@@ -36,7 +36,7 @@ class TextReader {
   using Progress = std::function<void(std::uint64_t bytes)>;
 
   /// Finds the files. Error(no_input) as data_files().
-  TextReader(std::string path, const DataConfig& data);
+  TextReader(std::string path, DataConfig data);
 
   const std::string& path() const { return path_; }
   /// Whether its documents end with the end mark: there are lines or JSONL among its files.
