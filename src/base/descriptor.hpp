@@ -35,6 +35,10 @@ ExitCode creation_fault(int error);
 /// Opens with O_CREAT | O_CLOEXEC and `flags`. Errors: cannot_create, io.
 Descriptor open_output(const std::string& path, int flags);
 
+/// Takes the lock of an open file (flock), or false where another holds it. Error(cannot_create) that ends with
+/// `advice`.
+bool try_lock(const Descriptor& file, const std::string& path, std::string_view advice = "");
+
 /// Writes everything, whatever the number of calls it takes. Error(io) naming `path`.
 void write_all(int descriptor, std::string_view bytes, const std::string& path);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -70,6 +71,16 @@ Descriptor open_output(const std::string& path, int flags) {
   Descriptor file(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
   if (file.get() < 0) throw Error(creation_fault(errno), fmt::format("cannot create {}: {}", path, reason(errno)));
   return file;
+}
+
+bool try_lock(const Descriptor& file, const std::string& path, std::string_view advice) {
+  int result = 0;
+  do {
+    result = ::flock(file.get(), LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw Error(ExitCode::cannot_create, fmt::format("cannot lock {}: {}{}", path, reason(errno), advice));
 }
 
 void write_all(int descriptor, std::string_view bytes, const std::string& path) {

@@ -4,7 +4,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,16 +60,6 @@ std::optional<Holder> read_holder(const Descriptor& lock) {
   const bool here = holder && holder->host == host_name();
   if (here && ::kill(static_cast<pid_t>(holder->pid), 0) != 0 && errno == ESRCH) return std::nullopt;
   return holder;
-}
-
-bool try_lock(const Descriptor& lock, const std::string& path) {
-  int result = 0;
-  do {
-    result = ::flock(lock.get(), LOCK_EX | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return true;
-  if (errno == EWOULDBLOCK) return false;
-  throw Error(ExitCode::cannot_create, fmt::format("cannot lock {}: {}", path, reason(errno)));
 }
 
 [[noreturn]] void report_locked(const std::string& folder, const std::optional<Holder>& holder) {

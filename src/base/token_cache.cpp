@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,16 +24,6 @@ constexpr std::string_view kAdvice =
     "; ids of texts are kept there: name another folder with data.cache, or set it to off, which takes 4 bytes of "
     "memory a character";
 
-bool try_lock(const Descriptor& file, const std::string& path) {
-  int result = 0;
-  do {
-    result = ::flock(file.get(), LOCK_EX | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return true;
-  if (errno == EWOULDBLOCK) return false;
-  throw Error(ExitCode::cannot_create, fmt::format("cannot lock {}: {}{}", path, reason(errno), kAdvice));
-}
-
 /// Whether the open file is still the one at `path`.
 bool is_at(const Descriptor& file, const std::string& path) {
   struct stat open {
@@ -53,7 +42,7 @@ void make_cache_folder(const std::string& folder) {
 
 /// Waits until no other process has it.
 void lock(const Descriptor& file, const std::string& path, const PreparationEvents& events) {
-  for (bool told = false; !try_lock(file, path); told = true) {
+  for (bool told = false; !try_lock(file, path, kAdvice); told = true) {
     if (!told && events.notice) events.notice("waiting for another process, which prepares the same text");
     if (events.stopped && events.stopped()) throw Interrupted();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -75,7 +64,7 @@ void remove_unfinished(const std::string& folder, const std::string& but) {
     const std::string path = folder + "/" + name;
     if (!name.starts_with(kTemporary) || path == but) continue;
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (file.get() >= 0 && try_lock(file, path) && is_at(file, path)) ::unlink(path.c_str());
+    if (file.get() >= 0 && try_lock(file, path, kAdvice) && is_at(file, path)) ::unlink(path.c_str());
   }
 }
 

@@ -4,18 +4,16 @@
 Environment: CHARGPT, the program.
 """
 
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
-import struct
 import subprocess
 import tempfile
-import termios
 import unittest
 from pathlib import Path
+
+import pseudo_terminal
 
 CHARGPT = os.environ["CHARGPT"]
 ESCAPE = "\x1b"
@@ -63,26 +61,8 @@ class Terminal(unittest.TestCase):
 
     def in_terminal(self, *more, width=100, environment=None, on_output=None):
         """Exit code and all output of a training whose three streams are a terminal."""
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.chdir(self.root)
-            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-            os.execve(CHARGPT, self.words(*more), self.environment | (environment or {}))
-        output = ""
-        while chunk := self.read(terminal):
-            output += chunk
-            if on_output:
-                on_output(pid, terminal, output)
-        os.close(terminal)
-        _, status = os.waitpid(pid, 0)
-        return os.waitstatus_to_exitcode(status), output
-
-    @staticmethod
-    def read(terminal):
-        try:
-            return os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # how a terminal whose last program has gone ends
-            return ""
+        return pseudo_terminal.run(self.words(*more), self.root, self.environment | (environment or {}), 24, width,
+                                   on_output)
 
     def test_one_line_is_rewritten_and_taken_away(self):
         for width in (40, 80, 200):

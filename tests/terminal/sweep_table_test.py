@@ -4,17 +4,15 @@
 Environment: CHARGPT, the program.
 """
 
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
-import struct
 import tempfile
-import termios
 import unittest
 from pathlib import Path
+
+import pseudo_terminal
 
 CHARGPT = os.environ["CHARGPT"]
 CONFIG = {"data": {"path": "d.txt"}, "model": {"layers": 1, "width": 16, "heads": 2, "context": 8},
@@ -56,25 +54,7 @@ class LiveTable(unittest.TestCase):
         (root / "base.json").write_text(json.dumps(CONFIG))
         (root / "grid.json").write_text(json.dumps(GRID))
         words = [CHARGPT, "sweep", "--config", "base.json", "--grid", "grid.json", "--out", "s", "--workers", "2", *more]
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.chdir(root)
-            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.execve(CHARGPT, words, os.environ | {"TERM": "xterm"})
-        output = ""
-        while chunk := self.read(terminal):
-            output += chunk
-            if on_output:
-                on_output(pid, output)
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), output
-
-    @staticmethod
-    def read(terminal):
-        try:
-            return os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # how a terminal whose last program has gone ends
-            return ""
+        return pseudo_terminal.run(words, root, os.environ | {"TERM": "xterm"}, rows, columns, on_output)
 
     def test_it_shows_the_runs_in_progress_and_is_taken_away(self):
         code, output = self.sweep()
@@ -101,7 +81,7 @@ class LiveTable(unittest.TestCase):
     def test_a_stop_takes_it_away(self):
         sent = []
 
-        def stop(pid, output):
+        def stop(pid, _, output):
             if output.count("runs ended") >= 3 and not sent:
                 sent.append(os.kill(pid, signal.SIGINT))
 

@@ -29,7 +29,7 @@ std::vector<NamedText> named_texts(const DataConfig& data);
 std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts);
 
 /// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters
-/// and documents and hashes the bytes, the second encodes. Memory grows by 24 bytes a document.
+/// and documents and hashes the bytes, the second encodes. Memory grows by up to 32 bytes a document.
 class Preparation {
  public:
   /// Takes ids, in order within each part.
