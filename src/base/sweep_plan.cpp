@@ -32,7 +32,9 @@ void require_files(const DataConfig& data) {
   }
 }
 
+/// Of memory.
 std::size_t bytes_of(const Corpus& corpus) {
+  if (!corpus.file.empty()) return 0;
   return static_cast<std::size_t>(corpus.train.size() + corpus.val.size() + corpus.test.size()) * sizeof(std::int32_t);
 }
 
@@ -76,7 +78,7 @@ class DataReader {
 
 std::string content_of(const Config& config, const DataFacts& data) {
   Json json = to_json(config);
-  for (const char* path : {"path", "val_path", "test_path"}) json["data"].erase(path);
+  for (const char* key : {"path", "val_path", "test_path", "cache"}) json["data"].erase(key);
   return xxh3_128(Json{json, data.fingerprint}.dump());
 }
 

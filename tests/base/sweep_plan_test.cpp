@@ -51,6 +51,8 @@ TEST_F(SweepPlan, ContentIsTheConfigAndTheDataButNotWhereItLies) {
   const std::string before = plan("{}")[0].content;
   base_.data.path = dir_.write("moved.txt", text_);
   EXPECT_EQ(plan("{}")[0].content, before);
+  base_.data.cache = "off";
+  EXPECT_EQ(plan("{}")[0].content, before) << "where ids are kept changes none";
   base_.train.batch += 1;
   EXPECT_NE(plan("{}")[0].content, before);
   base_.train.batch -= 1;
