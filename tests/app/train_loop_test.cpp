@@ -53,17 +53,18 @@ TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
 /// Of a pass of many windows more than of one, so that the program itself does not count.
 TEST_F(TrainLoop, TheMemoryOfAPassIsNearItsEstimate) {
   const auto sizes = [&](const std::string& path, const std::string& dropout, int windows) {
-    const Json json = report(chargpt({"train",  "--config",
-                                      "t.json", "--dry-run",
-                                      "--json", "--quiet",
-                                      "--set",  "data.val_fraction=0",
-                                      "--set",  "model.width=64",
-                                      "--set",  "model.heads=4",
-                                      "--set",  "model.context=128",
-                                      "--set",  "model.layers=2",
-                                      "--set",  "model.attention=" + path,
-                                      "--set",  "model.dropout=" + dropout,
-                                      "--set",  "train.batch=" + std::to_string(windows)}));
+    const Json json = report(chargpt({"train",     "--config",
+                                      "t.json",    "--dry-run",
+                                      "--json",    "--quiet",
+                                      "--threads", "1",
+                                      "--set",     "data.val_fraction=0",
+                                      "--set",     "model.width=64",
+                                      "--set",     "model.heads=4",
+                                      "--set",     "model.context=128",
+                                      "--set",     "model.layers=2",
+                                      "--set",     "model.attention=" + path,
+                                      "--set",     "model.dropout=" + dropout,
+                                      "--set",     "train.batch=" + std::to_string(windows)}));
     return std::pair(json["memory_mib"].get<double>(), json["peak_rss_mib"].get<double>());
   };
   for (const std::string path : {"heads", "fused"}) {
