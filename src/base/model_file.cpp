@@ -22,7 +22,7 @@ constexpr const char* kVersion = "1";
   throw Error(ExitCode::unusable_model, fmt::format("{}: {}", path, reason));
 }
 
-const std::string& metadata(const SafetensorsFile& file, const std::string& key) {
+const std::string& metadata(const SafetensorsFile& file, const char* key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) {
     refuse(file.path(), fmt::format("no \"{}\" in its metadata: this is not a model file of chargpt (weights that "
@@ -43,7 +43,7 @@ void require_known_format(const SafetensorsFile& file) {
 
 constexpr std::size_t kMaxSymbols = 0x110000;  // Unicode has no more code points
 
-Json metadata_json(const SafetensorsFile& file, const std::string& key) {
+Json metadata_json(const SafetensorsFile& file, const char* key) {
   return parse_json(metadata(file, key), {.source = fmt::format("{}: metadata \"{}\"", file.path(), key),
                                           .code = ExitCode::unusable_model,
                                           .max_values = kMaxSymbols});
