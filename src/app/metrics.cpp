@@ -7,10 +7,10 @@
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/report_page.hpp"
 #include "chargpt/base/event_file.hpp"
-#include "chargpt/base/file.hpp"
 #include "chargpt/base/line_plot.hpp"
 #include "chargpt/base/metrics_csv.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/output_file.hpp"
 #include "chargpt/base/report_data.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/svg_plot.hpp"
@@ -129,7 +129,7 @@ std::string export_table(const std::string& metrics, const Arguments& arguments)
     write_output(csv.text);
   } else {
     require_apart(arguments.csv, {arguments.run});
-    write_file_atomically(arguments.csv, csv.text);
+    write_output_file(arguments.csv, csv.text);
   }
   return arguments.csv;
 }
@@ -140,7 +140,7 @@ int run_metrics_plot(const Arguments& arguments) {
   if (!arguments.svg.empty()) require_apart(arguments.svg, arguments.files);
   std::vector<RunHistory> runs = read_runs(arguments.files);
   require_records(runs);
-  if (!arguments.svg.empty()) write_file_atomically(arguments.svg, svg_plot(charts_of(runs)));
+  if (!arguments.svg.empty()) write_output_file(arguments.svg, svg_plot(charts_of(runs)));
   if (arguments.json) {
     write_output(to_json_line(summaries(runs)) + "\n");
   } else if (arguments.svg.empty()) {
@@ -169,7 +169,7 @@ int run_metrics_report(const Arguments& arguments) {
   require_apart(out, arguments.files);
   std::vector<RunHistory> runs = read_runs(arguments.files);
   require_records(runs);
-  write_file_atomically(out, report_page(report_data(runs)));
+  write_output_file(out, report_page(report_data(runs)));
   if (arguments.json) {
     write_output(to_json_line({{"report", out}, {"runs", runs.size()}}) + "\n");
   } else if (!arguments.quiet) {

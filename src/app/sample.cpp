@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <iterator>
 #include <numeric>
 
 #include "chargpt/app/arguments.hpp"
@@ -11,7 +10,7 @@
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/app/stop_signal.hpp"
 #include "chargpt/base/device_name.hpp"
-#include "chargpt/base/file.hpp"
+#include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/model_file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/signal_list.hpp"
@@ -24,11 +23,6 @@ namespace {
 
 constexpr std::uint64_t kMaxPrompt = 64 << 20;    // bytes
 constexpr std::int64_t kStreamBytes = 512 << 20;  // of keys and values of all samples that are drawn together
-
-std::string read_text(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  return read_file(path, kMaxPrompt);
-}
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -54,10 +48,10 @@ void check_flags(const Arguments& arguments) {
 /// A prompt is taken as it stands, so that text which is not UTF-8 is reported as bad data with its offset.
 std::vector<SampleRequest> requests(const Arguments& arguments, SampleConfig settings) {
   if (!arguments.prompts.empty()) {
-    return read_prompts(read_text(arguments.prompts), name_of(arguments.prompts), settings);
+    return read_prompts(read_input(arguments.prompts, kMaxPrompt), name_of(arguments.prompts), settings);
   }
   if (!arguments.prompt_file.empty()) {
-    settings.prompt = read_text(arguments.prompt_file);
+    settings.prompt = read_input(arguments.prompt_file, kMaxPrompt);
     return {{settings, name_of(arguments.prompt_file)}};
   }
   if (arguments.prompt) settings.prompt = *arguments.prompt;

@@ -32,8 +32,10 @@ std::string reason(int error);
 /// Which exit code it is when something new can't be created: io for a full or faulty disk, cannot_create otherwise.
 ExitCode creation_fault(int error);
 
-/// Opens with O_CREAT | O_CLOEXEC and `flags`. Errors: cannot_create, io.
-Descriptor open_output(const std::string& path, int flags);
+/// Opens with O_CREAT | O_CLOEXEC and `flags`. Errors: cannot_create, io. They name `wanted`, which is what a temporary
+/// file is to become.
+Descriptor open_output(const std::string& path, int flags, const std::string& wanted);
+inline Descriptor open_output(const std::string& path, int flags) { return open_output(path, flags, path); }
 
 /// Takes the lock of an open file (flock), or false where another holds it. Error(cannot_create) that ends with
 /// `advice`.

@@ -41,6 +41,26 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// Why a file can't be created. That a name is not there is said of the folder, the only one that has to be.
+std::string creation_reason(const std::string& path, int error) {
+  const std::string folder = folder_of(path);
+  std::error_code ignored;
+  if (error != ENOENT || fs::exists(folder, ignored)) return reason(error);
+  return fmt::format("the folder {} does not exist; make it first, or name a file in another folder", folder);
+}
+
+/// The hidden name of a file that is to replace `path`. A folder there could not be replaced: that is said before
+/// anything is written.
+std::string temporary_for(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot create {}: it is a folder, the name of a file is wanted", path));
+  }
+  const fs::path name(path);
+  return (name.parent_path() / hidden_name("tmp", name.filename().string())).string();
+}
+
 /// Whether the number at the end of a hidden name is that of this process, which writes nothing now, or of none.
 bool is_of_ended_process(std::string_view name) {
   const std::string_view digits = name.substr(name.rfind('-') + 1);
@@ -67,10 +87,11 @@ ExitCode creation_fault(int error) {
   return disk ? ExitCode::io : ExitCode::cannot_create;
 }
 
-Descriptor open_output(const std::string& path, int flags) {
+Descriptor open_output(const std::string& path, int flags, const std::string& wanted) {
   Descriptor file(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
-  if (file.get() < 0) throw Error(creation_fault(errno), fmt::format("cannot create {}: {}", path, reason(errno)));
-  return file;
+  if (file.get() >= 0) return file;
+  const int error = errno;
+  throw Error(creation_fault(error), fmt::format("cannot create {}: {}", wanted, creation_reason(wanted, error)));
 }
 
 bool try_lock(const Descriptor& file, const std::string& path, std::string_view advice) {
@@ -111,6 +132,8 @@ std::string read_file(const std::string& path, std::uint64_t limit, ExitCode too
 
 FileWriter::FileWriter(std::string path)
     : path_(std::move(path)), descriptor_(open_output(path_, O_WRONLY | O_TRUNC).release()) {}
+
+FileWriter::FileWriter(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {}
 
 FileWriter::~FileWriter() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -155,21 +178,28 @@ void remove_leftovers(const std::string& folder, const std::vector<std::string_v
   }
 }
 
-void write_file_atomically(const std::string& path, std::string_view contents) {
-  const fs::path name(path);
-  const std::string temporary = (name.parent_path() / hidden_name("tmp", name.filename().string())).string();
-  try {
-    FileWriter writer(temporary);
-    writer.write(contents);
-    writer.close();
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-      throw Error(ExitCode::io, fmt::format("cannot replace {}: {}", path, reason(errno)));
-    }
-  } catch (const Error&) {
-    ::unlink(temporary.c_str());
-    throw;
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)),
+      temporary_(temporary_for(path_)),
+      writer_(open_output(temporary_, O_WRONLY | O_TRUNC, path_).release(), path_) {}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::close() {
+  writer_.close();
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    throw Error(ExitCode::io, fmt::format("cannot replace {}: {}", path_, reason(errno)));
   }
-  sync_folder(folder_of(path));
+  temporary_.clear();
+  sync_folder(folder_of(path_));
+}
+
+void write_file_atomically(const std::string& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.write(contents);
+  file.close();
 }
 
 void make_folders(const std::string& path) {

@@ -27,19 +27,55 @@ struct stat status_of(int descriptor, const std::string& path) {
   return status;
 }
 
+/// Takes over what was just opened for reading, whatever it is but a folder. Failed calls are told by errno.
+Descriptor require_file(int descriptor, const std::string& path) {
+  Descriptor file(descriptor);
+  if (file.get() < 0) fail(is_absence(errno) ? ExitCode::no_input : ExitCode::io, path, reason(errno));
+  if (S_ISDIR(status_of(file.get(), path).st_mode)) {
+    fail(ExitCode::no_input, path, "it is a folder, a file is wanted");
+  }
+  return file;
+}
+
 /// O_NONBLOCK so that a FIFO without a writer is looked at rather than waited for.
 Descriptor open_regular_file(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail(is_absence(errno) ? ExitCode::no_input : ExitCode::io, path, reason(errno));
+  Descriptor file = require_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), path);
   const auto mode = status_of(file.get(), path).st_mode;
-  if (S_ISDIR(mode)) fail(ExitCode::no_input, path, "it is a folder, a file is wanted");
   if (!S_ISREG(mode)) fail(ExitCode::no_input, path, "it is a device or pipe, a regular file is wanted");
   return file;
+}
+
+/// Appends some bytes of what follows to `bytes`. False at the end.
+bool read_piece(int descriptor, std::string& bytes, const std::string& name) {
+  constexpr std::size_t kPiece = 1 << 16;
+  const std::size_t size = bytes.size();
+  bytes.resize(size + kPiece);
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor, bytes.data() + size, kPiece);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) fail(ExitCode::io, name, reason(errno));
+  bytes.resize(size + static_cast<std::size_t>(got));
+  return got > 0;
 }
 
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
+
+std::string read_input(const std::string& path, std::uint64_t limit) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  const Descriptor file = require_file(
+      standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), name);
+  std::string bytes;
+  while (read_piece(file.get(), bytes, name)) {
+    if (bytes.size() <= limit) continue;
+    fail(ExitCode::bad_data, name,
+         fmt::format("it has more than {} bytes, or no end; at most so many are accepted", limit));
+  }
+  return bytes;
+}
 
 FileReader::FileReader(std::string path) : path_(std::move(path)), descriptor_(open_regular_file(path_).release()) {}
 

@@ -71,6 +71,11 @@ void PerCharFile::close() {
   file_.close();
 }
 
+bool PerCharFile::stop() {
+  if (file_.streams()) close();
+  return file_.streams();
+}
+
 PartTable::PartTable(PartKind kind, const ScoredText& text, const Tokenizer& tokenizer)
     : kind_(kind), text_(text), class_of_(classes(tokenizer)) {
   if (kind == PartKind::line) line_of_ = lines(text.split, tokenizer);

@@ -81,6 +81,14 @@ Evaluation evaluate_subject(const Request& request, Subject& subject,
               fmt::format("{} gives a loss that is not finite: its weights are unusable", subject.chosen.file));
 }
 
+/// What was scored of a text is not to be taken for all of it.
+void finish(PerCharFile& file, const Request& request) {
+  if (request.stop_signal->load() == 0) return file.close();
+  spdlog::warn("warning: {} {}", request.per_char,
+               file.stop() ? "got only the characters that were scored before the stop"
+                           : "is not written, since the evaluation was stopped");
+}
+
 /// Scores with what was asked for about single characters: a file, a table of parts.
 Evaluation evaluate_with_reports(const Request& request, Subject& subject, PartTable& parts) {
   std::optional<PerCharFile> file;
@@ -103,9 +111,7 @@ Evaluation evaluate_with_reports(const Request& request, Subject& subject, PartT
       parts.add(character, nats);
     }
   }
-  if (file) file->close();
-  if (file && request.stop_signal->load() != 0)
-    spdlog::warn("warning: {} holds only the characters that were scored before the stop", request.per_char);
+  if (file) finish(*file, request);
   return evaluation;
 }
 

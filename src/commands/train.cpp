@@ -229,6 +229,9 @@ int train_command(const Request& request) {
   const std::int64_t available = free_memory(device.device);
   const Config config = settled(request, corpus, device, available);
   require_room(config, corpus.tokenizer.size(), available);
+  // A dry run reports what does not fit.
+  const bool reports = request.dry_run && !request.check_only;
+  if (!reports) require_room_for_pass(config, corpus.tokenizer.size(), device.device, available);
   warn_of_memory(config, corpus, device, available);
   Trainer trainer(config, corpus, device.device);
   std::optional<InitialWeights> initial;  // read before an old run is removed: a bad file costs nothing

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "chargpt/base/checkpoint_folder.hpp"
 #include "chargpt/base/error.hpp"
@@ -16,7 +17,13 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t kFloat = 4;  // bytes
+constexpr std::int64_t kFloat = 4;                                            // bytes
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;  // leaves room for sums
+
+/// So many windows at so many bytes each, or kMost: what no machine has does not overflow into what any has.
+std::int64_t bytes_of(std::int64_t windows, std::int64_t each) { return windows * std::min(each, kMost / windows); }
+
+std::int64_t mebibytes(std::int64_t bytes) { return bytes >> 20; }
 
 bool is_native(const Config& config, c10::Device device) {
   switch (config.model.attention) {
@@ -49,6 +56,25 @@ std::int64_t module_numbers(const Config& config, std::int64_t vocabulary, c10::
   return model.layers * block + 3 * T * C + std::max(block_back, head_back);
 }
 
+/// Ids and the ids that follow them, of all windows of a pass. They count where the kernels compute, which keep the
+/// activations of few windows at a time; modules keep so much of each character that its ids are nothing beside it.
+std::int64_t id_bytes(const Config& config, std::int64_t windows) {
+  return bytes_of(windows, 2 * static_cast<std::int64_t>(sizeof(std::int32_t)) * config.model.context);
+}
+
+/// How a pass that does not fit can be made to.
+std::string advice(const Config& config, std::int64_t of_one_window, std::int64_t available) {
+  const ModelConfig& model = config.model;
+  if (of_one_window <= available) {
+    return fmt::format(
+        "set train.micro_batch=auto, which changes no result, or lower train.batch ({}) or model.context ({})",
+        config.train.batch, model.context);
+  }
+  return fmt::format(
+      "one window alone takes about {} MiB: lower model.context ({}), model.layers ({}) or model.width ({})",
+      mebibytes(of_one_window), model.context, model.layers, model.width);
+}
+
 /// Of one number for each parameter: weights, gradients, the optimizer's state, the average.
 std::int64_t copies_kept(const Config& config) {
   return 2 + static_cast<std::int64_t>(optimizer_state(config.optimizer).size()) + (config.train.ema > 0.0 ? 1 : 0);
@@ -62,9 +88,12 @@ std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10:
   if (config.train.ema > 0.0) ++copies;  // a third place while the average changes places with the weights
   if (native) copies += 2;               // the weights as the products read them, forward and back
   const std::int64_t parameters = kFloat * copies * parameter_count(config.model, vocabulary);
-  if (native) return parameters + Network::training_bytes(config.model, vocabulary, at::get_num_threads(), windows);
+  if (native) {
+    return parameters + id_bytes(config, windows) +
+           Network::training_bytes(config.model, vocabulary, at::get_num_threads(), windows);
+  }
   // What the allocator cannot use again between tensors: from nothing to a quarter, other in each run (measured).
-  return parameters + kFloat * windows * module_numbers(config, vocabulary, device) / 4 * 5;
+  return parameters + bytes_of(windows, kFloat * module_numbers(config, vocabulary, device) / 4 * 5);
 }
 
 void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available) {
@@ -75,7 +104,19 @@ void require_room(const Config& config, std::int64_t vocabulary, std::int64_t av
       ExitCode::out_of_memory,
       fmt::format("out of memory: the {} parameters take {} MiB with their gradients and the optimizer's state, "
                   "but {} MiB are free; lower model.width ({}) or model.layers ({})",
-                  parameters, needed >> 20, available >> 20, config.model.width, config.model.layers));
+                  parameters, mebibytes(needed), mebibytes(available), config.model.width, config.model.layers));
+}
+
+void require_room_for_pass(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t available) {
+  const std::int64_t windows = config.train.windows_per_pass();
+  const std::int64_t needed = training_memory(config, vocabulary, device, windows);
+  if (needed / 2 <= available) return;
+  throw Error(
+      ExitCode::out_of_memory,
+      fmt::format("out of memory: training takes about {} MiB with {} window{} of {} characters a pass, but "
+                  "{} MiB are free; {}",
+                  mebibytes(needed), windows, windows == 1 ? "" : "s", config.model.context, mebibytes(available),
+                  advice(config, training_memory(config, vocabulary, device, 1), available)));
 }
 
 std::int64_t free_memory(c10::Device device) {

@@ -43,6 +43,9 @@ TokenBatch Trainer::batch_of(std::span<const std::int64_t> windows) const {
   TokenBatch batch;
   batch.windows = static_cast<std::int64_t>(windows.size());
   batch.length = config_.model.context;
+  const auto size = static_cast<std::size_t>(batch.windows * batch.length);
+  batch.inputs.reserve(size);  // growing by steps would take up to three times the memory
+  batch.targets.reserve(size);
   std::vector<std::int32_t> ids(static_cast<std::size_t>(batch.length) + 1);
   for (const std::int64_t window : windows) {
     corpus_.train.read(index_.offset(window), ids);

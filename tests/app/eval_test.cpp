@@ -87,6 +87,24 @@ TEST_F(Eval, PerCharLinesAddUpToTheWhole) {
   EXPECT_NEAR(nats / static_cast<double>(lines.size()), json["nats_per_char"].get<double>(), 1e-9);
 }
 
+TEST_F(Eval, PerCharLinesGoThroughAPipeOrToStandardOutputAsTheyCome) {
+  const auto wanted = eval({"--per-char", "chars.jsonl"})["characters"].get<std::size_t>();
+  const std::string of_file = read_file(dir_ / "chars.jsonl");
+  const std::string eval = "\"$0\" eval --quiet --json --per-char ";
+  const std::string scripts =
+      "mkfifo pipe; cat pipe > piped & " + eval + "pipe > /dev/null; wait; " + eval + "/dev/stdout > redirected";
+  const ProgramResult result = run_program({"/bin/bash", "-c", scripts, CHARGPT_PROGRAM}, {.folder = dir_.path()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(read_file(dir_ / "piped"), of_file);
+  EXPECT_EQ(read_file(dir_ / "redirected").substr(0, of_file.size()), of_file);
+  EXPECT_EQ(json_lines("redirected").size(), wanted + 1);  // the result behind the characters
+}
+
+TEST_F(Eval, PerCharNeedsAPlaceToWriteTo) {
+  expect_error(chargpt({"eval", "--quiet", "--per-char", "none/x"}), 73, {"none/x: the folder none does not exist"});
+  expect_error(chargpt({"eval", "--quiet", "--per-char", "."}), 73, {"it is a folder"});
+}
+
 TEST_F(Eval, UnknownCharactersAreRefusedLeftOutOrCharged) {
   dir_.write("other.txt", "the cat \u00e9 sat \u6f22\n");
   const Json skip = eval({"--data", "other.txt"});
@@ -152,7 +170,12 @@ TEST_F(Eval, AModelWithoutALossIsRefused) {
   const ProgramResult trained = train("runs/wild", {"--quiet", "--set", "optimizer.learning_rate=1e30", "--set",
                                                     "train.steps=1", "--set", "data.val_fraction=0"});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  expect_error(chargpt({"eval", "--quiet", "--run", "runs/wild", "--data", "d.txt"}), 78, {"runs/wild", "not finite"});
+  const std::vector<std::string> words = {"eval",   "--quiet", "--run",      "runs/wild",
+                                          "--data", "d.txt",   "--per-char", "chars.jsonl"};
+  expect_error(chargpt(words), 78, {"runs/wild", "not finite"});
+  for (const std::string& name : names_in(dir_.path())) {
+    EXPECT_EQ(name.find("chars.jsonl"), std::string::npos) << name << " is left";
+  }
 }
 
 TEST_F(Eval, AllCheckpointsMakeOneTable) {

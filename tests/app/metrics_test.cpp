@@ -82,7 +82,11 @@ TEST_F(Metrics, MistakesAreTold) {
   write_run("runs/b");
   expect_error(chargpt({"metrics", "export", "runs", "--csv", "-"}), 2, {"runs holds 2 runs", "runs/a"});
   expect_error(chargpt({"metrics", "report", "r", "-o", "r/config.json"}), 2, {"r/config.json is a file of the run"});
-  expect_error(chargpt({"metrics", "report", "r", "-o", "none/x.html"}), 73, {"cannot create none/", "x.html"});
+  const std::string missing = "cannot create none/x: the folder none does not exist";
+  expect_error(chargpt({"metrics", "report", "r", "-o", "none/x"}), 73, {missing});
+  expect_error(chargpt({"metrics", "plot", "r", "--svg", "none/x"}), 73, {missing});
+  expect_error(chargpt({"metrics", "export", "r", "--csv", "none/x"}), 73, {missing});
+  expect_error(chargpt({"metrics", "plot", "r", "--svg", "empty"}), 73, {"cannot create empty: it is a folder"});
   const ProgramResult young = chargpt({"metrics", "plot", "young"});
   EXPECT_EQ(young.code, 65);
   EXPECT_NE(young.err.find("young has no step yet"), std::string::npos) << young.err;

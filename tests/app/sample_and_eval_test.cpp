@@ -64,6 +64,28 @@ TEST_F(SampleAndEval, ThePromptComesFromArgumentFileOrStdinAlike) {
   EXPECT_EQ(direct, sample({"--prompt-file", "-"}, {.input = "the cat\nsat"}).out);
 }
 
+TEST_F(SampleAndEval, ThePromptMayComeThroughANamedPipeButNotWithoutEnd) {
+  const auto shell = [&](const std::string& arguments) {
+    return run_program({"/bin/bash", "-c", "\"$0\" sample --quiet --length 50 " + arguments, CHARGPT_PROGRAM},
+                       {.folder = dir_.path()});
+  };
+  const std::string direct = shell("--prompt 'the cat'").out;
+  EXPECT_EQ(direct.rfind("the cat", 0), 0U);
+  for (const std::string file : {"--prompt-file <(printf 'the '; printf 'cat')", "--prompt-file /dev/stdin <<< the",
+                                 "--prompts <(echo '{\"prompt\": \"the cat\"}')"}) {
+    const ProgramResult result = shell(file);
+    EXPECT_EQ(result.code, 0) << file << ": " << result.err;
+    if (file.find("printf") != std::string::npos) {
+      EXPECT_EQ(result.out, direct);
+    }
+  }
+  for (const std::string endless : {"--prompt-file /dev/zero", "--prompt-file - < /dev/zero"}) {
+    const bool standard = endless.find("- <") != std::string::npos;
+    expect_error(shell(endless), 65, {standard ? "standard input" : "/dev/zero", "more than 67108864 bytes"});
+  }
+  expect_error(shell("--prompt-file runs"), 66, {"runs", "folder"});
+}
+
 TEST_F(SampleAndEval, AnEmptyPromptWorks) { EXPECT_EQ(sample({"--prompt", ""}).code, 0); }
 
 TEST_F(SampleAndEval, ALongPromptIsCutWithAWarning) {

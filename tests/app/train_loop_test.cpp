@@ -50,6 +50,20 @@ TEST_F(TrainLoop, ADryRunOfWhatNoMachineHoldsSaysSoWithoutAStep) {
   EXPECT_NE(chargpt(words).out.find("not measured"), std::string::npos);
 }
 
+TEST_F(TrainLoop, WhatNoMachineHoldsIsRefusedBeforeAnythingIsWritten) {
+  const std::vector<std::string> more = {"--quiet", "--overwrite",        "--set", "model.attention=heads",
+                                         "--set",   "model.context=1024", "--set", "train.batch=1048576"};
+  expect_error(train("a/new", more), 77,
+               {"out of memory: training takes about", " MiB are free", "train.micro_batch=auto",
+                "train.batch (1048576)", "model.context (1024)"});
+  EXPECT_FALSE(exists("a"));
+  ASSERT_EQ(train("r").code, 0);
+  const Json before = stored_config("r");
+  EXPECT_EQ(train("r", more).code, 77);
+  EXPECT_EQ(stored_config("r"), before);
+  EXPECT_TRUE(exists("r/checkpoints/step-00000050"));
+}
+
 /// Of a pass of many windows more than of one, so that the program itself does not count.
 TEST_F(TrainLoop, TheMemoryOfAPassIsNearItsEstimate) {
   const auto sizes = [&](const std::string& path, const std::string& dropout, int windows) {

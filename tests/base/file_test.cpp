@@ -90,7 +90,12 @@ TEST(FileWriter, WritesThePiecesInOrderOverWhatWasThere) {
 
 TEST(FileWriter, CannotCreateAFileInAMissingFolderOrOverAFolder) {
   const TempDir dir;
-  expect_error(ExitCode::cannot_create, {dir / "none/file", "No such file"}, [&] { FileWriter(dir / "none/file"); });
+  expect_error(ExitCode::cannot_create,
+               {"cannot create " + (dir / "none/file") + ": the folder " + (dir / "none") + " does not exist"},
+               [&] { FileWriter(dir / "none/file"); });
+  dir.write("taken", "");
+  expect_error(ExitCode::cannot_create, {dir / "taken/file", "Not a directory"},
+               [&] { FileWriter(dir / "taken/file"); });
   expect_error(ExitCode::cannot_create, {dir.path(), "directory"}, [&] { FileWriter writer(dir.path()); });
 }
 
@@ -147,9 +152,36 @@ TEST(WriteFileAtomically, KeepsTheOldFileWhenTheNewOneDoesNotFit) {
 TEST(WriteFileAtomically, LeavesNothingBehindWhenTheNameIsTaken) {
   const TempDir dir;
   make_folders(dir / "taken/inner");
-  expect_error(ExitCode::io, {dir / "taken"}, [&] { write_file_atomically(dir / "taken", "x"); });
-  expect_error(ExitCode::cannot_create, {dir / "none"}, [&] { write_file_atomically(dir / "none/file", "x"); });
+  expect_error(ExitCode::cannot_create, {(dir / "taken") + ": it is a folder"},
+               [&] { write_file_atomically(dir / "taken", "x"); });
+  expect_error(ExitCode::cannot_create, {"cannot create " + (dir / "none/file") + ": the folder"},
+               [&] { write_file_atomically(dir / "none/file", "x"); });
   EXPECT_EQ(entries(dir.path()), 1u);
+}
+
+TEST(AtomicFile, IsNotThereBeforeItIsClosedAndNeverIfItIsNot) {
+  const TempDir dir;
+  dir.write("file", "old");
+  {
+    AtomicFile file(dir / "file");
+    file.write("half");
+    EXPECT_EQ(read_file(dir / "file"), "old");
+    EXPECT_EQ(entries(dir.path()), 2u);
+  }
+  EXPECT_EQ(read_file(dir / "file"), "old");
+  EXPECT_EQ(entries(dir.path()), 1u);
+  AtomicFile file(dir / "file");
+  for (const char* piece : {"n", "e", "w"}) file.write(piece);
+  file.close();
+  EXPECT_EQ(read_file(dir / "file"), "new");
+  EXPECT_EQ(entries(dir.path()), 1u);
+}
+
+TEST(AtomicFile, NamesWhatIsWantedInItsErrors) {
+  const TempDir dir;
+  const FileSizeLimit limit(1000);
+  AtomicFile file(dir / "file");
+  expect_error(ExitCode::io, {"cannot write " + (dir / "file") + ": "}, [&] { file.write(std::string(1001, 'x')); });
 }
 
 TEST(MakeFolders, MakesParentsAndAcceptsWhatExists) {

@@ -52,6 +52,49 @@ TEST(RequireRoom, RefusesAModelThatDoesNotFitWhateverThePass) {
   EXPECT_THROW(require_room(config, kVocabulary, std::int64_t{1} << 46), Error);
 }
 
+TEST(TrainingMemory, CountsTheIdsOfABatchOfWhichTheKernelsKeepFewWindows) {
+  const Config config = config_of(AttentionPath::native);
+  const std::int64_t many = 1 << 19;
+  EXPECT_EQ(memory(config, 2 * many), memory(config, many) + 2 * 4 * config.model.context * many);
+}
+
+TEST(TrainingMemory, OfWhatNoMachineHoldsDoesNotOverflow) {
+  for (const AttentionPath path : {AttentionPath::heads, AttentionPath::fused, AttentionPath::native}) {
+    Config config = config_of(path);
+    config.model = {.layers = 1024, .heads = 1024, .width = 65536, .context = 1 << 14};
+    config.model.attention = path;
+    EXPECT_GT(memory(config, 1 << 20), memory(config, 1)) << name(path);
+    EXPECT_GT(memory(config, 1), std::int64_t{1} << 40) << name(path);
+  }
+}
+
+/// Whether so many bytes are enough for a try.
+void require(const Config& config, std::int64_t available) {
+  require_room_for_pass(config, kVocabulary, c10::kCPU, available);
+}
+
+TEST(RequireRoomForPass, RefusesWhatTakesTwiceOfWhatIsThere) {
+  for (const AttentionPath path : {AttentionPath::heads, AttentionPath::fused, AttentionPath::native}) {
+    Config config = config_of(path);
+    config.train.batch = 1 << 20;
+    const std::int64_t half = memory(config, config.train.batch) / 2;
+    EXPECT_NO_THROW(require(config, half)) << name(path);
+    expect_error(ExitCode::out_of_memory,
+                 {"1048576 windows of 64 characters", "train.micro_batch=auto", "train.batch (1048576)",
+                  "model.context (64)", std::to_string(half >> 19) + " MiB"},
+                 [&] { require(config, half - 1); });
+    config.train.micro_batch = choose_micro_batch(config, kVocabulary, c10::kCPU, half - 1);
+    EXPECT_NO_THROW(require(config, half - 1)) << name(path);
+  }
+}
+
+TEST(RequireRoomForPass, SaysThatOneWindowIsTooLarge) {
+  Config config = config_of(AttentionPath::heads);
+  config.train.micro_batch = 1;
+  expect_error(ExitCode::out_of_memory, {"1 window of 64", "one window alone", "model.context (64)"},
+               [&] { require(config, memory(config, 1) / 2 - 1); });
+}
+
 /// In which a batch of windows is split where this much memory is free.
 std::int64_t chosen(const Config& config, std::int64_t available) {
   return choose_micro_batch(config, kVocabulary, c10::kCPU, available);

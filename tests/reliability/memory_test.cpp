@@ -42,7 +42,15 @@ std::int64_t peak_address_space(pid_t pid) {
   return 0;
 }
 
-// In small passes the run fits; the whole batch in one pass does not fit into the address space that these took.
+/// The number behind a word of a message.
+std::int64_t number_behind(const std::string& message, const std::string& word) {
+  const auto at = message.find(word);
+  EXPECT_NE(at, std::string::npos) << message << "lacks: " << word;
+  return at == std::string::npos ? 0 : std::atoll(message.c_str() + at + word.size());
+}
+
+// In small passes the run fits; the whole batch in one pass does not fit into the address space that these took, nor
+// does an evaluation of as many windows, whose memory nobody estimates.
 TEST_F(Memory, ThatRunsOutIsReportedWithAdviceAndTheLastCheckpointGoesOn) {
   std::int64_t kilobytes = 0;
   ProgramOptions options;
@@ -67,23 +75,33 @@ TEST_F(Memory, ThatRunsOutIsReportedWithAdviceAndTheLastCheckpointGoesOn) {
 
   std::vector<std::string> limited = {
       "/bin/sh", "-c", "ulimit -v " + std::to_string(kilobytes + (64 << 10)) + "; exec \"$0\" \"$@\"", CHARGPT_PROGRAM};
-  const std::vector<std::string> resume = {"train", "--resume", "r", "--set", "train.steps=3", "--quiet"};
-  limited.insert(limited.end(), resume.begin(), resume.end());
-  limited.insert(limited.end(), {"--set", "train.micro_batch=0"});
-  options = {};
-  options.folder = dir_.path();
-  const ProgramResult refused = run_program(limited, options);
-  EXPECT_EQ(refused.code, 77) << refused.err;
-  for (const char* said : {"warning: training will take about", "\nerror: out of memory: lower train.micro_batch"}) {
-    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
-  }
+  limited.insert(limited.end(), {"train", "--resume", "r", "--quiet"});
+  const auto resume = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> command = limited;
+    for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+    return run_program(command, {.folder = dir_.path()});
+  };
+  const std::string config = read_file(dir_ / "r/config.json");
+  const ProgramResult refused = resume({"train.steps=3", "train.micro_batch=0"});
+  expect_error(refused, 77, {"error: out of memory: training takes about", "train.micro_batch=auto"});
+  EXPECT_EQ(read_file(dir_ / "r/config.json"), config);
+
+  const ProgramResult ran_out =
+      resume({"train.steps=3", "eval.mode=random", "eval.windows=100000", "eval.batch=100000"});
+  expect_error(ran_out, 77, {"error: out of memory: lower train.micro_batch"});
   EXPECT_EQ(newest_checkpoint("r"), 2);
   EXPECT_NO_THROW(verify_checkpoint(RunPaths(dir_ / "r").checkpoint(2)));
 
-  limited.insert(limited.end(), {"--set", "train.micro_batch=64"});
-  const ProgramResult resumed = run_program(limited, options);
+  const ProgramResult resumed = resume({"train.steps=3", "eval.mode=windows", "eval.batch=64"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(newest_checkpoint("r"), 3);
+
+  // An estimate of up to twice of what is free is tried, with a warning.
+  const std::int64_t needed = number_behind(refused.err, "takes about "), left = number_behind(refused.err, "but ");
+  const std::int64_t windows = 16384 * 3 * left / (2 * std::max<std::int64_t>(needed, 1));
+  const ProgramResult tried = resume({"train.steps=4", "train.micro_batch=" + std::to_string(windows)});
+  EXPECT_NE(tried.err.find("warning: training will take about"), std::string::npos) << tried.err;
+  EXPECT_TRUE(tried.code == 0 || tried.code == 77) << tried.code << " " << tried.err;
 }
 
 TEST_F(Memory, DoesNotGrowWithLoads) {

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "reliability/support.hpp"
 
@@ -119,6 +120,40 @@ TEST_F(Stop, WhatHasNothingToSaveEndsAtOnce) {
   const ProgramResult result = run_program({"/bin/sh", "-c", script, CHARGPT_PROGRAM});
   EXPECT_EQ(result.code, 128 + SIGTERM);
   EXPECT_EQ(result.out, "");
+}
+
+/// How much is in the temporary file of chars.jsonl.
+std::uintmax_t bytes_waiting(const std::string& folder) {
+  std::error_code ignored;
+  for (const std::string& name : names_in(folder)) {
+    if (name.starts_with(".tmp-chars.jsonl-")) return std::filesystem::file_size(folder + "/" + name, ignored);
+  }
+  return 0;
+}
+
+TEST_F(Stop, AFileOfCharactersIsWrittenAsAWholeOrNotAtAll) {
+  ASSERT_EQ(chargpt(words("r", 3)).code, 0);
+  dir_.write("other.txt", "\u00e9" + plain_text());  // what is not known is said before the scoring
+  dir_.write("chars.jsonl", "old");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    bool written = false, sent = false;
+    ProgramOptions options;
+    options.on_stderr = [&](pid_t pid, const std::string&) {
+      if (std::exchange(sent, true)) return;  // a second SIGINT would end it at once
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (!written && std::chrono::steady_clock::now() < until) written = bytes_waiting(dir_.path()) > 0;
+      kill(pid, signal);
+    };
+    // A pass for each character, so that the program cannot be done before the signal.
+    const ProgramResult result = chargpt({"eval", "--run", "r", "--data", "other.txt", "--mode", "sliding", "--stride",
+                                          "1", "--set", "eval.batch=1", "--per-char", "chars.jsonl"},
+                                         options);
+    EXPECT_TRUE(written);
+    EXPECT_EQ(result.code, 128 + signal) << result.err;
+    EXPECT_NE(result.err.find("chars.jsonl is not written"), std::string::npos) << result.err;
+    EXPECT_EQ(read_file(dir_ / "chars.jsonl"), "old");
+    for (const std::string& name : names_in(dir_.path())) EXPECT_FALSE(name.starts_with(".tmp")) << name;
+  }
 }
 
 TEST_F(Stop, APauseDoesNoHarm) {

@@ -21,6 +21,8 @@ std::string read_file(const std::string& path, std::uint64_t limit = UINT64_MAX,
 class FileWriter {
  public:
   explicit FileWriter(std::string path);  ///< creates or truncates
+  /// Takes over a descriptor that is open for writing; messages call it `name`.
+  FileWriter(int descriptor, std::string name);
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   ~FileWriter();
@@ -32,7 +34,25 @@ class FileWriter {
   int descriptor_;
 };
 
-/// Replaces `path` as a whole or not at all: temporary file beside it, fsync, rename, fsync of the folder.
+/// A file that replaces `path` as a whole or not at all: it is written under a hidden name beside it. close() moves it
+/// there (fsync, rename, fsync of the folder); where that is not reached the destructor removes it, and `path` stays as
+/// it was. Errors: cannot_create (also where `path` is a folder), io; all name `path`.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+  void write(std::string_view bytes) { writer_.write(bytes); }
+  void close();
+
+ private:
+  std::string path_;
+  std::string temporary_;  ///< empty once it is renamed
+  FileWriter writer_;
+};
+
+/// The same in one go.
 void write_file_atomically(const std::string& path, std::string_view contents);
 
 /// ".KIND-NAME-PID": what a file or folder is called in `folder` while it is not, or no longer, what its reader looks

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chargpt/base/file.hpp"
+#include "chargpt/base/output_file.hpp"
 #include "chargpt/base/scored_text.hpp"
 #include "chargpt/commands/request.hpp"
 #include "chargpt/engine/evaluator.hpp"
@@ -12,18 +12,21 @@
 namespace chargpt {
 
 /// eval --per-char: a JSON line about each scored character, in the order of scoring, and then about each unknown one
-/// that is charged. Errors: cannot_create, io.
+/// that is charged. Without close() a file at `path` stays as it was. Errors: cannot_create, io; see OutputFile.
 class PerCharFile {
  public:
   PerCharFile(const std::string& path, const ScoredText& text, const Tokenizer& tokenizer);
   void add(const CharScore& score);
   void add(const UnknownCharacter& character, double nats);
   void close();
+  /// For an evaluation that was stopped: whoever reads a pipe gets the lines so far, no file is written. Returns
+  /// whether there is such a reader.
+  bool stop();
 
  private:
   void put(const Place& place, const std::string& symbol, double nats, const Json& rank, const Json& entropy);
 
-  FileWriter file_;
+  OutputFile file_;
   std::string pending_;
   const ScoredText& text_;
   const Tokenizer& tokenizer_;

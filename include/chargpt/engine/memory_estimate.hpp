@@ -9,12 +9,18 @@
 namespace chargpt {
 
 /// Bytes that training takes beside the program and its text: weights, gradients, the optimizer's state, the average of
-/// the weights, and the activations of a pass of `windows` windows. An estimate from above; on a GPU, of its memory.
+/// the weights, and the ids and activations of a pass of `windows` windows. An estimate from above; on a GPU, of its
+/// memory.
 std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t windows);
 
 /// Error(out_of_memory) for a model that can't be trained within `available` bytes whatever the pass: where the system
 /// promises more memory than it has, it would be killed, and not be told.
 void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available);
+
+/// Error(out_of_memory) for passes of train.windows_per_pass() that take more than twice the `available` bytes, which
+/// the system would end with a kill. An estimate can be a fifth off, and other programs come and go: what is nearer to
+/// `available` is for the caller to warn of.
+void require_room_for_pass(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t available);
 
 /// The bytes of `device` that are free for this process.
 std::int64_t free_memory(c10::Device device);
