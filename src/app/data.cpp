@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <string_view>
 
 #include "chargpt/app/arguments.hpp"
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/app/stop_signal.hpp"
 #include "chargpt/base/leaks.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/preparation.hpp"
 #include "chargpt/base/preparation_line.hpp"
 #include "chargpt/base/signal_list.hpp"
 #include "chargpt/base/table.hpp"
@@ -30,13 +32,25 @@ Config data_config(const Arguments& arguments) {
   throw Error(ExitCode::usage, "which text? Give --data PATH, or data.path in the config");
 }
 
+/// Says on stderr how the reading of a long text goes.
+PreparationLine reading_line(const Arguments& arguments, std::string_view verb) {
+  return {wants_live_line(STDERR_FILENO, arguments.no_color), arguments.quiet, verb};
+}
+
 /// Files that are named one by one are looked at together.
-Json all_statistics(const DataConfig& data) {
+Json all_statistics(const Config& config, const PreparationEvents& events) {
+  std::vector<NamedText> texts = named_texts(config.data);
+  ReadingProgress progress(events, stored_bytes(texts).value_or(0));
+  ThreadPool pool(reading_threads(progress.total(), config.run.threads));
   Json files = Json::array();
-  for (const std::string& path : {data.path, data.val_path, data.test_path}) {
-    if (!path.empty()) files.push_back(text_statistics(read_documents(path, data)));
-  }
+  for (NamedText& text : texts) files.push_back(text_statistics(text.reader, pool, progress.of(text.reader)));
   return files;
+}
+
+Json read_statistics(const Arguments& arguments) {
+  const Config config = data_config(arguments);
+  PreparationLine line = reading_line(arguments, "reading");
+  return all_statistics(config, line.events());
 }
 
 /// The most frequent characters, as they can be shown.
@@ -54,8 +68,20 @@ std::string vocabulary_table(Json vocabulary) {
   return text;
 }
 
+/// Where duplicates were not looked for to the end.
+std::string duplicates_note(const Json& file) {
+  std::string text;
+  for (const std::string_view pieces : {"lines", "documents"}) {
+    const auto among = file.find(fmt::format("duplicate_{}_among", pieces));
+    if (among == file.end()) continue;
+    text += fmt::format("duplicate {0} were counted among the first {1} {0} only, of which {2} are different\n", pieces,
+                        among->dump(), kRemembered);
+  }
+  return text;
+}
+
 std::string report(const Json& file) {
-  std::string text = to_lines(file);
+  std::string text = to_lines(file) + duplicates_note(file);
   text += fmt::format("longest_line  {} characters (document {}, line {})\n", file["longest_line"]["characters"].dump(),
                       file["longest_line"]["document"].dump(), file["longest_line"]["line"].dump());
   text += "\ncharacters by script\n" + to_lines(file["scripts"]);
@@ -105,10 +131,17 @@ Json check_json(const Corpus& corpus, const std::vector<Leak>& leaks) {
   return json;
 }
 
+Corpus read_corpus(const Arguments& arguments) {
+  Config config = data_config(arguments);
+  config.model.context = 1;  // what a window needs is the model's affair
+  PreparationLine line = reading_line(arguments, "preparing");
+  return load_corpus(config, line.events());
+}
+
 }  // namespace
 
 int run_data_stats(const Arguments& arguments) {
-  const Json files = all_statistics(data_config(arguments).data);
+  const Json files = read_statistics(arguments);
   if (arguments.json) {
     write_output(to_json_line({{"v", 1}, {"files", files}}) + "\n");
     return 0;
@@ -123,7 +156,7 @@ int run_data_prepare(const Arguments& arguments) {
   Config config = data_config(arguments);
   config.model.context = 1;  // what a window needs is the model's affair
   const std::atomic<int>& stop_signal = catch_stop_signals(parse_signal_list(config.run.stop_signals));
-  PreparationLine line(wants_live_line(STDERR_FILENO, arguments.no_color), arguments.quiet);
+  PreparationLine line = reading_line(arguments, "preparing");
   PreparationEvents events = line.events();
   bool prepared = false;  // and not there before
   events.stopped = [&] {
@@ -148,9 +181,7 @@ int run_data_prepare(const Arguments& arguments) {
 }
 
 int run_data_check(const Arguments& arguments) {
-  Config config = data_config(arguments);
-  config.model.context = 1;  // what a window needs is the model's affair
-  const Corpus corpus = load_corpus(config);
+  const Corpus corpus = read_corpus(arguments);
   const std::vector<Leak> leaks = find_leaks(corpus);
   const Json json = check_json(corpus, leaks);
   if (arguments.json) {

@@ -9,6 +9,7 @@
 #include "chargpt/app/engine_library.hpp"
 #include "chargpt/app/resolve.hpp"
 #include "chargpt/app/stop_signal.hpp"
+#include "chargpt/base/corpus.hpp"
 #include "chargpt/base/device_name.hpp"
 #include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/model_file.hpp"
@@ -135,7 +136,7 @@ int sample_natively(const Request& request, int threads) {
 
 int run_sample(const Arguments& arguments) {
   check_flags(arguments);
-  refuse_without_effect(arguments, "sample", {"sample.", "run.", "model.attention"});
+  refuse_without_effect(arguments, "sample", {"sample.", "run.", "model.attention", "data.format"});
   const ModelChoice model = choose_model_arguments(arguments);
   Request request = make_request(Command::sample, arguments, model_config(arguments, model));
   request.model = model;
@@ -147,7 +148,8 @@ int run_sample(const Arguments& arguments) {
   request.stop_signal = &stop;
   const SampleOutput output = output_of(arguments, stop);
   const bool greet = !arguments.quiet && isatty(STDIN_FILENO) == 1;
-  request.sample = [&](const SampledModel& sampled) {
+  request.sample = [&](SampledModel sampled) {
+    sampled.marked = begin_marks(request.config.data) != BeginMarks::none;
     return arguments.interactive ? talk(sampled, settings, output, greet, stop)
                                  : write_requests(sampled, asked, output, stop);
   };

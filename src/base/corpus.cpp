@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/preparation.hpp"
 #include "chargpt/base/token_cache.hpp"
 #include "chargpt/base/vocabulary.hpp"
@@ -56,15 +57,26 @@ Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const s
   return key;
 }
 
-Corpus corpus_in_memory(Preparation& preparation, bool cross) {
+/// What is packed, too, may be a text of any size.
+void require_room(const std::vector<std::vector<std::int64_t>>& starts, const std::string& path) {
+  std::uint64_t ids = 0;
+  for (const auto& of_part : starts) ids += static_cast<std::uint64_t>(of_part.back());
+  require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", path),
+                 "have them kept in a file: name a folder with data.cache (standard input: save it as a file first)");
+}
+
+Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
   auto starts = preparation.starts();
+  require_room(starts, data.path);
   for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(static_cast<std::size_t>(starts[p].back()));
   preparation.encode([&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
     to.insert(to.end(), some.begin(), some.end());
   });
-  const auto split = [&](std::size_t p) { return Split(std::move(ids[p]), std::move(starts[p]), cross); };
+  const auto split = [&](std::size_t p) {
+    return Split(std::move(ids[p]), std::move(starts[p]), data.crosses_documents());
+  };
   return {preparation.tokenizer(), split(0), split(1), split(2), preparation.fingerprint()};
 }
 
@@ -116,7 +128,7 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
   const std::string folder = cache_folder(data, stored_bytes(texts));
   if (folder.empty()) {
     auto preparation = prepare();
-    return corpus_in_memory(preparation, data.crosses_documents());
+    return corpus_in_memory(preparation, data);
   }
   if (vocabulary) {
     if (const auto own = find_own(folder, texts, data, *vocabulary)) return corpus_of(own, data, vocabulary);

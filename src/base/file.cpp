@@ -235,4 +235,9 @@ void Xxh3Hasher::update(std::string_view bytes) { XXH3_128bits_update(&state_->v
 
 std::string Xxh3Hasher::digest() const { return hex_digits(XXH3_128bits_digest(&state_->value)); }
 
+// Both lengths of XXH3 make the same of their bytes until the digest.
+std::uint64_t Xxh3Hasher::digest_64() const { return XXH3_64bits_digest(&state_->value); }
+
+void Xxh3Hasher::start_anew() { XXH3_128bits_reset(&state_->value); }
+
 }  // namespace chargpt

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
-#include <unordered_set>
 #include <utility>
 
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/hash_set.hpp"
 
 namespace chargpt {
 namespace {
@@ -20,22 +19,22 @@ using Ids = std::span<const std::int32_t>;
 class ReadPiece {
  public:
   void add(Ids ids) {
-    hash_->update({reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
+    hash_.update({reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
     const Ids shown = ids.first(std::min(ids.size(), kShown - beginning_.size()));
     beginning_.insert(beginning_.end(), shown.begin(), shown.end());
     size_ += static_cast<std::int64_t>(ids.size());
   }
   std::int64_t size() const { return size_; }
-  std::string hash() const { return hash_->digest(); }
+  std::uint64_t hash() const { return hash_.digest_64(); }
   const std::vector<std::int32_t>& beginning() const { return beginning_; }
   void start_anew() {
-    hash_.emplace();
+    hash_.start_anew();
     beginning_.clear();
     size_ = 0;
   }
 
  private:
-  std::optional<Xxh3Hasher> hash_{std::in_place};
+  Xxh3Hasher hash_;
   std::vector<std::int32_t> beginning_;  // to be shown
   std::int64_t size_ = 0;
 };
@@ -43,13 +42,14 @@ class ReadPiece {
 /// Calls use(piece) with each document that has an id. A mark at its beginning is no part of it.
 template <class Use>
 void for_each_document(const Split& split, const Tokenizer& tokenizer, const Use& use) {
+  ReadPiece document;
   for (std::int64_t d = 0; d < split.documents(); ++d) {
-    ReadPiece document;
     split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
       const bool marked = document.size() == 0 && tokenizer.has_end_mark() && ids[0] == Tokenizer::end_mark_id();
       document.add(ids.subspan(marked ? 1 : 0));
     });
     use(document);
+    document.start_anew();
   }
 }
 
@@ -88,12 +88,23 @@ void for_each_piece(const Split& split, Piece piece, const Tokenizer& tokenizer,
   for_each_long_line(split, tokenizer, use);
 }
 
+/// Hashes of the pieces that stand in both parts. Those of `to`, mostly the smaller one, are held, not those of `from`.
+HashSet common_pieces(const Corpus& corpus, Piece piece, Part from, Part to) {
+  HashSet pieces, common;
+  for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) { pieces.insert(read.hash()); });
+  if (pieces.size() == 0) return common;
+  for_each_piece(corpus.part(from), piece, corpus.tokenizer, [&](const ReadPiece& read) {
+    if (pieces.contains(read.hash())) common.insert(read.hash());
+  });
+  return common;
+}
+
 Leak compare(const Corpus& corpus, Piece piece, Part from, Part to) {
-  std::unordered_set<std::string> known;
-  for_each_piece(corpus.part(from), piece, corpus.tokenizer, [&](const ReadPiece& read) { known.insert(read.hash()); });
+  const HashSet common = common_pieces(corpus, piece, from, to);
   Leak leak{piece, from, to, 0, ""};
+  if (common.size() == 0) return leak;
   for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) {
-    if (!known.contains(read.hash())) return;
+    if (!common.contains(read.hash())) return;
     if (leak.count++ == 0) leak.example = corpus.tokenizer.as_utf8(corpus.tokenizer.decode(read.beginning()));
   });
   return leak;

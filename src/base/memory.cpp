@@ -1,5 +1,6 @@
 #include "chargpt/base/memory.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "chargpt/base/control_groups.hpp"
+#include "chargpt/base/error.hpp"
 
 namespace chargpt {
 namespace {
@@ -72,6 +74,12 @@ std::int64_t left_by_limit(const fs::path& root) {
 std::int64_t available_memory(const std::string& root) {
   const fs::path files = root + "/";
   return std::min({left_by_system(files), left_by_groups(root), left_by_limit(files)});
+}
+
+void require_memory(std::uint64_t needed, std::int64_t available, const std::string& what, const std::string& advice) {
+  if (available >= 0 && needed <= static_cast<std::uint64_t>(available)) return;
+  throw Error(ExitCode::out_of_memory, fmt::format("out of memory: {} take {} MiB, but {} MiB are free; {}", what,
+                                                   needed >> 20, available >> 20, advice));
 }
 
 std::int64_t resident_memory() {

@@ -127,13 +127,20 @@ std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts) {
   return bytes;
 }
 
+TextReader::Progress ReadingProgress::of(const TextReader& text) {
+  return [this, path = text.path(), before = done_](std::uint64_t bytes) {
+    done_ = before + bytes;
+    if (events_.stopped && events_.stopped()) throw Interrupted();
+    if (events_.progress) events_.progress({path, done_, total_});
+  };
+}
+
 Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const std::optional<Tokenizer>& vocabulary,
                          std::int64_t threads, const PreparationEvents& events)
     : texts_(texts),
       data_(std::move(data)),
-      events_(events),
-      total_(2 * stored_bytes(texts).value_or(0)),
-      pool_(reading_threads(total_, threads)),
+      progress_(events, 2 * stored_bytes(texts).value_or(0)),
+      pool_(reading_threads(progress_.total(), threads)),
       starts_(kParts, {0}) {
   std::vector<TextSurvey> surveys;
   std::transform(texts.begin(), texts.end(), std::back_inserter(surveys),
@@ -144,14 +151,6 @@ Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const s
   settle_vocabulary(vocabulary);
   require_known();
   deal_out(surveys);
-}
-
-TextReader::Progress Preparation::progress_of(const NamedText& text) {
-  return [this, &text, before = done_](std::uint64_t bytes) {
-    done_ = before + bytes;
-    if (events_.stopped && events_.stopped()) throw Interrupted();
-    if (events_.progress) events_.progress({text.reader.path(), done_, total_});
-  };
 }
 
 TextSurvey Preparation::survey(NamedText& text) {
@@ -174,7 +173,7 @@ TextSurvey Preparation::survey(NamedText& text) {
       unit.emplace(data_.split_seed);
     });
   };
-  survey.summary = text.reader.read(pool_, work, progress_of(text));
+  survey.summary = text.reader.read(pool_, work, progress_.of(text.reader));
   for (const CharacterCounts& of_worker : counts) counts_.add(of_worker);
   return survey;
 }
@@ -249,7 +248,7 @@ void Preparation::encode(const Sink& sink) {
     work.in_order = [&](const TextBlock&, std::size_t slot) {
       if (!dealer.deal(ids[slot], begins)) fail_changed(reader);
     };
-    const TextSummary summary = reader.read(pool_, work, progress_of(texts_[t]));
+    const TextSummary summary = reader.read(pool_, work, progress_.of(reader));
     if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader);
   }
 }

@@ -18,10 +18,10 @@ constexpr auto kLineInterval = std::chrono::seconds(10);
 
 }  // namespace
 
-std::string preparation_line(const PreparationState& state, double seconds) {
+std::string preparation_line(const PreparationState& state, double seconds, std::string_view verb) {
   const double done = static_cast<double>(state.done) / 1e6, total = static_cast<double>(state.total) / 1e6;
   const double speed = done / std::max(seconds, 1e-3);
-  const std::string beginning = fmt::format("preparing {}: {:.0f}", state.text, done);
+  const std::string beginning = fmt::format("{} {}: {:.0f}", verb, state.text, done);
   if (state.total == 0) return fmt::format("{} MB, {:.0f} MB/s", beginning, speed);
   const double left = std::max(0.0, total - done) / std::max(speed, 1e-3);
   return fmt::format("{} of {:.0f} MB ({:.0f}%), {:.0f} MB/s, {} left", beginning, total, 100 * done / total, speed,
@@ -42,7 +42,7 @@ PreparationEvents PreparationLine::events(std::function<bool()> stopped) {
 void PreparationLine::show(const PreparationState& state) {
   const auto now = Clock::now();
   if (now < next_) return;
-  std::string line = preparation_line(state, std::chrono::duration<double>(now - started_).count());
+  std::string line = preparation_line(state, std::chrono::duration<double>(now - started_).count(), verb_);
   if (live_) {
     const auto columns = static_cast<std::size_t>(terminal_width(STDERR_FILENO) - 1);
     write_message("\r\x1b[K" + line.substr(0, columns));

@@ -6,7 +6,93 @@
 #include <tuple>
 #include <utility>
 
+#include "chargpt/base/memory.hpp"
+#include "chargpt/base/preparation.hpp"
+#include "chargpt/base/vocabulary.hpp"
+
 namespace chargpt {
+namespace {
+
+/// How much a text is once it is encoded.
+struct ScoredSize {
+  std::uint64_t known = 0, unknown = 0, documents = 0;
+
+  std::uint64_t ids() const { return known + 2 * documents; }  // at most two marks each
+  std::uint64_t bytes() const {
+    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + (documents + 1) * sizeof(std::int64_t);
+  }
+};
+
+ScoredSize size_of(TextReader& text, const Tokenizer& tokenizer, ThreadPool& pool,
+                   const TextReader::Progress& progress) {
+  ScoredSize size;
+  std::vector<CharacterCounts> counts(static_cast<std::size_t>(pool.threads()));
+  BlockWork work;
+  work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
+  work.in_order = [&](const TextBlock& block, std::size_t) { size.documents += block.ends.size(); };
+  text.read(pool, work, progress);
+  for (const CharacterCounts& of_worker : counts) {
+    for (const char32_t character : of_worker.characters()) {
+      (tokenizer.id(character) < 0 ? size.unknown : size.known) += of_worker.count(character);
+    }
+  }
+  return size;
+}
+
+std::uint64_t stored_bytes(const TextReader& text) {
+  std::uint64_t bytes = 0;
+  for (const FileStamp& stamp : text.stamps()) bytes += stamp.size;
+  return bytes;
+}
+
+/// Turns documents into ids, as they come.
+class ScoringEncoder {
+ public:
+  /// documents_end: with the end mark, where the model has one.
+  ScoringEncoder(const std::string& source, bool documents_end, const Tokenizer& tokenizer, const DataConfig& data)
+      : tokenizer_(tokenizer), end_mark_(documents_end && tokenizer.has_end_mark()), cross_(data.crosses_documents()) {
+    scored_.source = source;
+    scored_.begin_marks = end_mark_ ? begin_marks(data) : BeginMarks::none;
+  }
+
+  void reserve(const ScoredSize& size) {
+    ids_.reserve(size.ids());
+    starts_.reserve(size.documents + 1);
+    scored_.unknown.reserve(size.unknown);
+  }
+
+  void add(std::u32string_view characters, bool ended) {
+    if (!std::exchange(begun_, true) && begins_with_mark(scored_.begin_marks, starts_.back())) put_mark();
+    for (const char32_t character : characters) put(character);
+    if (!ended) return;
+    if (end_mark_) put_mark();
+    starts_.push_back(static_cast<std::int64_t>(ids_.size()));
+    begun_ = false;
+  }
+
+  ScoredText finish() {
+    scored_.split = Split(std::move(ids_), std::move(starts_), cross_);
+    return std::move(scored_);
+  }
+
+ private:
+  void put_mark() { ids_.push_back(Tokenizer::end_mark_id()); }
+  void put(char32_t character) {
+    const std::int32_t id = tokenizer_.id(character);
+    if (id >= 0) return ids_.push_back(id);
+    scored_.unknown.push_back(
+        {static_cast<std::int64_t>(starts_.size()) - 1, static_cast<std::int64_t>(ids_.size()), character});
+  }
+
+  const Tokenizer& tokenizer_;
+  bool end_mark_, cross_;
+  ScoredText scored_;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::int64_t> starts_ = {0};
+  bool begun_ = false;  // the document that is read has a stretch already
+};
+
+}  // namespace
 
 Place ScoredText::place(std::int64_t index) const {
   const std::int64_t document = split.document_at(index);
@@ -39,26 +125,25 @@ std::int64_t ScoredText::mark_before(std::int64_t document) const {
 }
 
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data) {
-  const bool end_mark = documents.end_mark && tokenizer.has_end_mark();
-  ScoredText scored{{}, {}, documents.path, end_mark ? begin_marks(data) : BeginMarks::none};
-  std::vector<std::int32_t> ids;
-  std::vector<std::int64_t> starts = {0};
-  for (const auto& text : documents.texts) {
-    if (begins_with_mark(scored.begin_marks, starts.back())) ids.push_back(Tokenizer::end_mark_id());
-    for (const char32_t code_point : text) {
-      const std::int32_t id = tokenizer.id(code_point);
-      if (id < 0) {
-        scored.unknown.push_back(
-            {static_cast<std::int64_t>(starts.size()) - 1, static_cast<std::int64_t>(ids.size()), code_point});
-      } else {
-        ids.push_back(id);
-      }
-    }
-    if (end_mark) ids.push_back(Tokenizer::end_mark_id());
-    starts.push_back(static_cast<std::int64_t>(ids.size()));
-  }
-  scored.split = Split(std::move(ids), std::move(starts), data.crosses_documents());
-  return scored;
+  ScoringEncoder encoder(documents.path, documents.end_mark, tokenizer, data);
+  for (const auto& text : documents.texts) encoder.add(text, true);
+  return encoder.finish();
+}
+
+ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
+                            const PreparationEvents& events, std::int64_t available) {
+  ReadingProgress progress(events, 2 * stored_bytes(text));
+  ThreadPool pool(reading_threads(progress.total(), threads));
+  const ScoredSize size = size_of(text, tokenizer, pool, progress.of(text));
+  require_memory(size.bytes(), available, fmt::format("the ids of {}", text.path()),
+                 "score a part of the text at a time");
+  ScoringEncoder encoder(text.path(), text.end_mark(), tokenizer, data);
+  encoder.reserve(size);
+  const auto encode = [&](const TextBlock& block, std::size_t) {
+    for_each_stretch(block, [&](std::u32string_view characters, bool ended) { encoder.add(characters, ended); });
+  };
+  text.read(pool, {{}, encode}, progress.of(text));
+  return encoder.finish();
 }
 
 }  // namespace chargpt

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
-#include <unordered_set>
 
+#include "chargpt/base/file.hpp"
+#include "chargpt/base/hash_set.hpp"
 #include "chargpt/base/script.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -39,50 +41,125 @@ std::string_view suspicion(char32_t character, char32_t next) {
   return "";
 }
 
-/// Counts line by line.
-class LineCounts {
+std::string_view bytes_of(std::u32string_view characters) {
+  return {reinterpret_cast<const char*>(characters.data()), characters.size() * sizeof(char32_t)};
+}
+
+/// Counts what stands there already, by hashes. Equal hashes are taken for equal pieces.
+class Duplicates {
  public:
-  void add(const std::u32string& text, std::int64_t document) {
-    std::u32string_view rest = text;
-    for (std::int64_t number = 1; !rest.empty(); ++number) {
-      const std::u32string_view line = rest.substr(0, rest.find(U'\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-      add_line(line, document, number);
+  explicit Duplicates(std::size_t remembered) : remembered_(remembered) {}
+
+  /// number: of the piece, from 1 on.
+  void add(std::uint64_t hash, std::int64_t number) {
+    if (among_) return;
+    if (seen_.size() == remembered_ && !seen_.contains(hash)) {
+      among_ = number - 1;
+    } else if (!seen_.insert(hash)) {
+      ++count_;
     }
   }
-  void write(Json& json) const {
-    json["lines"] = lines_;
-    json["longest_line"] = {{"characters", longest_}, {"document", document_}, {"line", line_}};
-    json["duplicate_lines"] = duplicates_;
+  void write(const std::string& name, Json& json) const {
+    json[name] = count_;
+    if (among_) json[name + "_among"] = *among_;
   }
 
  private:
-  void add_line(std::u32string_view line, std::int64_t document, std::int64_t number) {
-    ++lines_;
-    if (line.size() > longest_) {
-      longest_ = line.size();
-      document_ = document;
-      line_ = number;
+  std::size_t remembered_;
+  HashSet seen_;
+  std::int64_t count_ = 0;
+  std::optional<std::int64_t> among_;  // the first pieces, where they are not all
+};
+
+/// Counts line by line.
+class LineCounts {
+ public:
+  explicit LineCounts(std::size_t remembered) : duplicates_(remembered) {}
+
+  void add(std::u32string_view characters, bool ended) {
+    while (!characters.empty()) {
+      const std::u32string_view line = characters.substr(0, characters.find(U'\n'));
+      read(line);
+      if (line.size() < characters.size()) finish_line();
+      characters.remove_prefix(std::min(characters.size(), line.size() + 1));
     }
-    if (line.find_first_not_of(U" \t\r") == std::u32string_view::npos) return;
-    if (!seen_.insert(line).second) ++duplicates_;
+    if (!ended) return;
+    if (size_ > 0) finish_line();
+    ++document_;
+    number_ = 0;
+  }
+  void write(Json& json) const {
+    json["lines"] = lines_;
+    json["longest_line"] = {
+        {"characters", longest_.characters}, {"document", longest_.document}, {"line", longest_.line}};
+    duplicates_.write("duplicate_lines", json);
   }
 
-  std::int64_t lines_ = 0, duplicates_ = 0, document_ = 0, line_ = 0;
-  std::size_t longest_ = 0;
-  std::unordered_set<std::u32string_view> seen_;  // views of the documents
+ private:
+  struct Longest {
+    std::uint64_t characters = 0;
+    std::int64_t document = 0, line = 0;
+  };
+
+  void read(std::u32string_view characters) {
+    size_ += characters.size();
+    blank_ = blank_ && characters.find_first_not_of(U" \t\r") == std::u32string_view::npos;
+    hash_.update(bytes_of(characters));
+  }
+
+  void finish_line() {
+    ++lines_;
+    ++number_;
+    if (size_ > longest_.characters) longest_ = {size_, document_, number_};
+    if (!blank_) duplicates_.add(hash_.digest_64(), lines_);
+    size_ = 0;
+    blank_ = true;
+    hash_.start_anew();
+  }
+
+  std::int64_t lines_ = 0;
+  std::int64_t document_ = 1;  // the one that is read
+  std::int64_t number_ = 0;    // of the last line in it
+  Longest longest_;
+  Duplicates duplicates_;
+  std::uint64_t size_ = 0;  // of the line that is read
+  bool blank_ = true;
+  Xxh3Hasher hash_;
+};
+
+/// Counts documents.
+class DocumentCounts {
+ public:
+  explicit DocumentCounts(std::size_t remembered) : duplicates_(remembered) {}
+
+  void add(std::u32string_view characters, bool ended) {
+    hash_.update(bytes_of(characters));
+    if (!ended) return;
+    duplicates_.add(hash_.digest_64(), ++count_);
+    hash_.start_anew();
+  }
+  std::int64_t count() const { return count_; }
+  void write(Json& json) const { duplicates_.write("duplicate_documents", json); }
+
+ private:
+  std::int64_t count_ = 0;
+  Duplicates duplicates_;
+  Xxh3Hasher hash_;
 };
 
 /// Suspicious characters by what they are, with the first place of each.
 class Suspicions {
  public:
-  void add(const std::u32string& text, std::int64_t document) {
-    std::int64_t line = 1;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const std::string_view why = suspicion(text[i], i + 1 < text.size() ? text[i + 1] : U'\0');
-      if (!why.empty()) note(text[i], why, document, line);
-      if (text[i] == U'\n') ++line;
+  void add(std::u32string_view characters, bool ended) {
+    for (const char32_t character : characters) {
+      if (held_) look_at(*held_, character);
+      held_ = character;
     }
+    if (!ended) return;
+    if (held_) look_at(*held_, U'\0');
+    held_.reset();
+    ++document_;
+    line_ = 1;
   }
   Json rows() const {
     Json rows = Json::array();
@@ -100,20 +177,23 @@ class Suspicions {
   struct Found {
     std::int64_t count = 0, document = 0, line = 0;
   };
-  void note(char32_t character, std::string_view why, std::int64_t document, std::int64_t line) {
+  void look_at(char32_t character, char32_t next) {
+    if (character >= U' ' && character <= U'~') return;  // most of many texts, and quickly told
+    const std::string_view why = suspicion(character, next);
+    if (!why.empty()) note(character, why);
+    if (character == U'\n') ++line_;
+  }
+  void note(char32_t character, std::string_view why) {
     Found& found = found_[{character, why}];
     if (found.count++ > 0) return;
-    found.document = document;
-    found.line = line;
+    found.document = document_;
+    found.line = line_;
   }
 
   std::map<std::pair<char32_t, std::string_view>, Found> found_;
+  std::optional<char32_t> held_;  // the last character, until what follows it is known
+  std::int64_t document_ = 1, line_ = 1;
 };
-
-std::int64_t duplicate_documents(const Documents& documents) {
-  const std::unordered_set<std::u32string_view> different(documents.texts.begin(), documents.texts.end());
-  return static_cast<std::int64_t>(documents.texts.size() - different.size());
-}
 
 Json scripts(const CharacterCounts& counts, const std::set<char32_t>& characters) {
   std::map<std::string_view, std::uint64_t> by_script;
@@ -136,30 +216,35 @@ Json vocabulary(const CharacterCounts& counts, const std::set<char32_t>& charact
 
 }  // namespace
 
-Json text_statistics(const Documents& documents) {
-  CharacterCounts counts;
-  counts.add(documents);
-  LineCounts lines;
+Json text_statistics(TextReader& text, ThreadPool& pool, const TextReader::Progress& progress, std::size_t remembered) {
+  std::vector<CharacterCounts> counts(static_cast<std::size_t>(pool.threads()));
+  LineCounts lines(remembered);
+  DocumentCounts documents(remembered);
   Suspicions suspicions;
-  std::int64_t length = 0, document = 0;
-  for (const auto& text : documents.texts) {
-    length += static_cast<std::int64_t>(text.size());
-    lines.add(text, ++document);
-    suspicions.add(text, document);
-  }
-  const auto characters = counts.characters();
-  Json json = {{"path", documents.path},
-               {"bytes", documents.bytes},
-               {"hash", documents.hash},
-               {"characters", length},
-               {"documents", documents.texts.size()}};
+  BlockWork work;
+  work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
+  work.in_order = [&](const TextBlock& block, std::size_t) {
+    for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
+      lines.add(characters, ended);
+      documents.add(characters, ended);
+      suspicions.add(characters, ended);
+    });
+  };
+  const TextSummary summary = text.read(pool, work, progress);
+  for (std::size_t worker = 1; worker < counts.size(); ++worker) counts[0].add(counts[worker]);
+  const auto characters = counts[0].characters();
+  Json json = {{"path", text.path()},
+               {"bytes", summary.bytes},
+               {"hash", summary.hash},
+               {"characters", counts[0].total()},
+               {"documents", documents.count()}};
   lines.write(json);
-  json["duplicate_documents"] = duplicate_documents(documents);
+  documents.write(json);
   json["vocabulary_size"] = characters.size();
   json["suspiciously_many_characters"] = characters.size() > kManyCharacters;
-  json["scripts"] = scripts(counts, characters);
+  json["scripts"] = scripts(counts[0], characters);
   json["suspicious"] = suspicions.rows();
-  json["vocabulary"] = vocabulary(counts, characters);
+  json["vocabulary"] = vocabulary(counts[0], characters);
   return json;
 }
 

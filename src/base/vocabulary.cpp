@@ -26,10 +26,6 @@ void CharacterCounts::add(std::u32string_view characters) {
   for (const char32_t character : characters) ++counts_[character];
 }
 
-void CharacterCounts::add(const Documents& documents) {
-  for (const auto& text : documents.texts) add(text);
-}
-
 void CharacterCounts::add(const CharacterCounts& others) {
   std::transform(counts_.begin(), counts_.end(), others.counts_.begin(), counts_.begin(), std::plus<>());
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/preparation_line.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -27,6 +28,14 @@ Documents decode(const Split& split, const Tokenizer& tokenizer, const std::stri
     }
   }
   return documents;
+}
+
+/// --data, as `data` says it is to be read.
+ScoredText other_text(const Request& request, const Tokenizer& tokenizer, const DataConfig& data) {
+  TextReader text(request.data_path, data);
+  PreparationLine line(request.color, request.verbosity < 0, "reading");
+  const PreparationEvents events = line.events([&] { return request.stop_signal->load() != 0; });
+  return read_for_scoring(text, tokenizer, data, request.config.run.threads, events, available_memory());
 }
 
 ScoredText run_part(const Request& request, const ChosenModel& run, const Tokenizer& of_run,
@@ -81,9 +90,8 @@ ScoredText text_to_score(const Request& request, const ChosenModel& run, const T
   DataConfig data = request.config.data;  // whatever it says, the text is read as the model's was
   data.normalize = tokenizer.normalization();
   if (tokenizer.is_bytes()) data = {.format = DataFormat::bytes};
-  ScoredText text = request.data_path.empty()
-                        ? run_part(request, run, of_run, tokenizer)
-                        : encode_for_scoring(read_documents(request.data_path, data), tokenizer, data);
+  ScoredText text =
+      request.data_path.empty() ? run_part(request, run, of_run, tokenizer) : other_text(request, tokenizer, data);
   tell_unknown(text, request.config.eval);
   return text;
 }

@@ -189,8 +189,9 @@ class TrainingRun {
   StreamStart sample_start(const std::string& prompt, const char* key) const {
     SampleConfig settings = trainer_.config().sample;
     settings.prompt = prompt;
-    return start_stream(settings, trainer_.corpus().tokenizer, trainer_.config().model.context, key,
-                        [](const std::string&) {});
+    const bool marked = begin_marks(trainer_.config().data) != BeginMarks::none;
+    return start_stream(
+        settings, trainer_.corpus().tokenizer, trainer_.config().model.context, key, [](const std::string&) {}, marked);
   }
 
   std::vector<StreamStart> sample_starts() const {

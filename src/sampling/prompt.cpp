@@ -120,7 +120,7 @@ std::vector<std::int32_t> encode_prompt(std::string_view prompt, const Tokenizer
 }
 
 StreamStart start_stream(const SampleConfig& settings, const Tokenizer& tokenizer, std::int64_t context,
-                         const std::string& source, const Warn& warn) {
+                         const std::string& source, const Warn& warn, bool marked) {
   check_possible(settings, tokenizer);
   warn_foreign(settings.ban, "--ban", tokenizer, warn);
   warn_foreign(settings.allow, "--allow", tokenizer, warn);
@@ -128,6 +128,9 @@ StreamStart start_stream(const SampleConfig& settings, const Tokenizer& tokenize
   auto ids = encode(settings.prompt, tokenizer, parse_unknown_prompt(settings.unknown), source, warn);
   if (static_cast<std::int64_t>(ids.size()) > context) {
     warn(fmt::format("{} has {} characters; the model sees its last {}", source, ids.size(), context));
+  }
+  if (marked && tokenizer.has_end_mark() && ids[0] != Tokenizer::end_mark_id()) {
+    ids.insert(ids.begin(), Tokenizer::end_mark_id());
   }
   return {std::move(ids), settings};
 }

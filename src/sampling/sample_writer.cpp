@@ -113,7 +113,8 @@ void write_samples(const SampledModel& model, const std::vector<SampleRequest>& 
   std::vector<StreamStart> starts;
   starts.reserve(requests.size());
   for (const SampleRequest& request : requests) {
-    starts.push_back(start_stream(request.settings, model.tokenizer, model.context, request.source, output.warn));
+    starts.push_back(
+        start_stream(request.settings, model.tokenizer, model.context, request.source, output.warn, model.marked));
   }
   TextStream out(output);
   Batch batch(model, output, out);

@@ -62,6 +62,23 @@ TEST_F(TextFormats, ALineIsADocument) {
   EXPECT_EQ(json({"eval", "--run", "r", "--data", "other.txt"})["characters"], 2 * 5);  // an end mark each
 }
 
+TEST_F(TextFormats, APromptForAModelOfLinesIsALinesBeginning) {
+  std::string lines;
+  for (int i = 0; i < 800; ++i) lines += "abac\n";  // behind the first a stands b, behind the other one c
+  train_on(lines, {"--set", "data.format=lines", "--set", "model.context=8", "--set", "train.steps=300", "--set",
+                   "optimizer.learning_rate=0.01"});
+  EXPECT_EQ(sample({"--prompt", "a", "--temperature", "0"}), "abac\n");
+  EXPECT_EQ(sample({"--prompt", "a", "--temperature", "0", "--engine", "torch"}), "abac\n");
+  const Json line = json({"sample", "--run", "r", "--prompt", "a", "--temperature", "0"});
+  EXPECT_EQ(line["prompt"], "a");  // without the mark
+  EXPECT_EQ(line["text"], "bac");
+  const std::string file = "r/checkpoints/step-00000300/model.safetensors";
+  const auto alone = [&](const std::string& format) {
+    return json({"sample", "--model", file, "--prompt", "a", "--set", "data.format=" + format})["log_probability"];
+  };
+  EXPECT_NE(alone("lines"), alone("text"));
+}
+
 TEST_F(TextFormats, ADecomposedPromptIsWhatTheTextWas) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "o\u0308l och fo\u0308r " + std::to_string(i % 7) + "\n";

@@ -45,6 +45,17 @@ TEST(Xxh3, OverPiecesIsTheSameAsOverTheWhole) {
     Xxh3Hasher hasher;
     for (std::size_t at = 0; at < bytes.size(); at += piece) hasher.update(std::string_view(bytes).substr(at, piece));
     EXPECT_EQ(hasher.digest(), xxh3_128(bytes)) << "pieces of " << piece;
+    EXPECT_EQ(hasher.digest_64(), xxh3_64(bytes)) << "pieces of " << piece;
+  }
+}
+
+TEST(Xxh3, StartsAnew) {
+  Xxh3Hasher hasher;
+  for (const std::size_t size : {0, 1, 81, 240, 241, 3000}) {
+    hasher.start_anew();
+    hasher.update(xxhash_test_bytes(size));
+    EXPECT_EQ(hasher.digest_64(), xxh3_64(xxhash_test_bytes(size))) << size;
+    EXPECT_EQ(hasher.digest(), xxh3_128(xxhash_test_bytes(size))) << size;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -32,6 +33,12 @@ class AvailableMemory : public testing::Test {
 
   TempDir dir_;
 };
+
+TEST(RequireMemory, SaysHowMuchIsMissingAndWhatToDo) {
+  require_memory(3 * kMiB, 3 * kMiB, "the ids", "");
+  expect_error(ExitCode::out_of_memory, {"the ids of d take 3 MiB", "2 MiB are free", "give less"},
+               [] { require_memory(3 * kMiB, 3 * kMiB - 1, "the ids of d", "give less"); });
+}
 
 TEST_F(AvailableMemory, IsTheSystemsWhereNoGroupIsLimited) {
   EXPECT_EQ(mib(), 1024);

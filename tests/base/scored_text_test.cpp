@@ -7,6 +7,8 @@
 
 #include "chargpt/base/random.hpp"
 #include "chargpt/base/utf8.hpp"
+#include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -53,6 +55,55 @@ TEST(EncodeForScoring, LinesBeginWithTheMarkThatEndsTheLineBefore) {
       encode_for_scoring(lines, tokenizer, {.format = DataFormat::lines, .cross_documents = CrossDocuments::no});
   EXPECT_EQ(texts_of(apart.split, tokenizer), (std::vector<std::string>{"<|e|>ab<|e|>", "<|e|>a<|e|>"}));
   EXPECT_EQ(apart.split.stretches(), 2);
+}
+
+constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
+
+/// What is scored of a file, read in blocks.
+ScoredText read(const std::string& path, const Tokenizer& tokenizer, const DataConfig& data,
+                std::int64_t available = kPlenty) {
+  TextReader text(path, data);
+  return read_for_scoring(text, tokenizer, data, 2, {}, available);
+}
+
+void expect_equal(const ScoredText& scored, const ScoredText& wanted) {
+  EXPECT_EQ(scored.split.ids(0, scored.split.size()), wanted.split.ids(0, wanted.split.size()));
+  ASSERT_EQ(scored.split.documents(), wanted.split.documents());
+  for (std::int64_t d = 0; d < wanted.split.documents(); ++d) ASSERT_EQ(scored.split.start(d), wanted.split.start(d));
+  EXPECT_EQ(scored.split.stretches(), wanted.split.stretches());
+  EXPECT_EQ(scored.begin_marks, wanted.begin_marks);
+  EXPECT_EQ(scored.source, wanted.source);
+  ASSERT_EQ(scored.unknown.size(), wanted.unknown.size());
+  for (std::size_t i = 0; i < wanted.unknown.size(); ++i) {
+    ASSERT_EQ(scored.unknown[i].document, wanted.unknown[i].document);
+    ASSERT_EQ(scored.unknown[i].index, wanted.unknown[i].index);
+    ASSERT_EQ(scored.unknown[i].code_point, wanted.unknown[i].code_point);
+  }
+}
+
+TEST(ReadForScoring, GivesWhatEncodingAllDocumentsAtOnceDoes) {
+  const TempDir dir;
+  std::string text;
+  for (int i = 0; text.size() < 3 << 19; ++i) text += i % 100 == 0 ? "x\u00F6b\n" : i % 7 == 0 ? "abba" : "ab\n";
+  const std::string path = dir.write("d", text);
+  for (const bool end_mark : {true, false}) {
+    const Tokenizer tokenizer({U'\n', U'a', U'b', U'\u00F6'}, end_mark);
+    for (const DataFormat format : {DataFormat::text, DataFormat::lines}) {
+      for (const CrossDocuments cross : {CrossDocuments::automatic, CrossDocuments::yes, CrossDocuments::no}) {
+        const DataConfig data = {.format = format, .cross_documents = cross};
+        expect_equal(read(path, tokenizer, data), encode_for_scoring(read_documents(path, data), tokenizer, data));
+      }
+    }
+  }
+}
+
+TEST(ReadForScoring, WhatDoesNotFitIntoMemoryIsRefused) {
+  const TempDir dir;
+  const std::string path = dir.write("d", std::string(3 << 20, 'a') + "xx");
+  const Tokenizer tokenizer({U'a'}, false);
+  constexpr std::int64_t kNeeded = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 2 * 8;
+  EXPECT_EQ(read(path, tokenizer, {}, kNeeded).split.size(), 3 << 20);
+  expect_error(ExitCode::out_of_memory, {path, "12 MiB", "are free"}, [&] { read(path, tokenizer, {}, kNeeded - 1); });
 }
 
 /// Up to six documents of up to nine characters of "abcx"; the x are not in the vocabulary.

@@ -4,12 +4,27 @@
 
 #include <map>
 #include <string>
+#include <vector>
+
+#include "chargpt/base/utf8.hpp"
+#include "support/memory.hpp"
+#include "support/temp_dir.hpp"
 
 namespace chargpt {
 namespace {
 
-Json statistics(std::vector<std::u32string> texts) {
-  return text_statistics({std::move(texts), false, "d.txt", 9, "hash"});
+Json statistics_of(const std::string& path, std::size_t remembered = kRemembered, const DataConfig& data = {}) {
+  TextReader text(path, data);
+  ThreadPool pool(2);
+  return text_statistics(text, pool, {}, remembered);
+}
+
+/// Of texts as the files of a folder.
+Json statistics(const std::vector<std::u32string>& texts, std::size_t remembered = kRemembered) {
+  const TempDir dir;
+  char name = 'a';
+  for (const std::u32string& text : texts) dir.write(std::string(1, name++), encode_utf8(text));
+  return statistics_of(dir.path(), remembered);
 }
 
 /// Code point to what is said about it.
@@ -22,13 +37,15 @@ std::map<std::string, Json> suspicious(const std::u32string& text) {
 
 TEST(TextStatistics, CountsWhatATextIsMadeOf) {
   const Json json = statistics({U"ab\nabc\n\u6F22", U"ab\n\n \n\n", U"ab\n\n \n\n"});
-  EXPECT_EQ(json["path"], "d.txt");
+  EXPECT_EQ(json["bytes"], 10 + 7 + 7);
   EXPECT_EQ(json["characters"], 8 + 7 + 7);
   EXPECT_EQ(json["documents"], 3);
   EXPECT_EQ(json["lines"], 3 + 4 + 4);
   EXPECT_EQ(json["longest_line"], (Json{{"characters", 3}, {"document", 1}, {"line", 2}}));
   EXPECT_EQ(json["duplicate_lines"], 2);  // "ab" again, twice; blank lines do not count
   EXPECT_EQ(json["duplicate_documents"], 1);
+  EXPECT_FALSE(json.contains("duplicate_lines_among"));
+  EXPECT_FALSE(json.contains("duplicate_documents_among"));
   EXPECT_EQ(json["vocabulary_size"], 6);
   EXPECT_EQ(json["scripts"], (Json{{"Common", 12}, {"Han", 1}, {"Latin", 9}}));
   EXPECT_EQ(json["vocabulary"][2], (Json{{"char", "a"}, {"code_point", "U+0061"}, {"category", "Ll"}, {"count", 4}}));
@@ -50,6 +67,57 @@ TEST(TextStatistics, FindsWhatIsSeldomMeant) {
     EXPECT_EQ(rows.at(code_point)["count"], 1);
   }
   EXPECT_EQ(rows.size(), 8U);
+}
+
+TEST(TextStatistics, DoesNotDependOnWhereBlocksAreCut) {
+  constexpr std::size_t kBlock = 1 << 20;
+  const TempDir dir;
+  for (std::size_t before = kBlock - 3; before <= kBlock + 1; ++before) {
+    const std::string line(before, 'x');
+    dir.write("d", line + "\r\n" + line + "\r\n\r\u00C3\u00B6 \n" + line);
+    const Json json = statistics_of(dir / "d");
+    EXPECT_EQ(json["lines"], 4) << before;
+    EXPECT_EQ(json["duplicate_lines"], 1) << before;  // the last has no carriage return
+    EXPECT_EQ(json["longest_line"], (Json{{"characters", before + 1}, {"document", 1}, {"line", 1}}));
+    ASSERT_EQ(json["suspicious"].size(), 2U) << before;
+    EXPECT_EQ(json["suspicious"][0]["code_point"], "U+000D");
+    EXPECT_EQ(json["suspicious"][0]["count"], 1) << before;
+    EXPECT_EQ(json["suspicious"][0]["line"], 3);
+    EXPECT_EQ(json["suspicious"][1]["code_point"], "U+00C3");
+  }
+}
+
+TEST(TextStatistics, CountsWhatEndsWithABlockOnce) {
+  const TempDir dir;
+  std::string lines;
+  for (int i = 0; i < 400'000; ++i) lines += "line " + std::to_string(i % 1000) + "\n";
+  dir.write("d", lines);
+  for (const DataFormat format : {DataFormat::text, DataFormat::lines}) {
+    const Json json = statistics_of(dir / "d", kRemembered, {.format = format});
+    EXPECT_EQ(json["lines"], 400'000);
+    EXPECT_EQ(json["duplicate_lines"], 399'000);
+    EXPECT_EQ(json["documents"], format == DataFormat::text ? 1 : 400'000);
+    EXPECT_EQ(json["duplicate_documents"], format == DataFormat::text ? 0 : 399'000);
+  }
+}
+
+TEST(TextStatistics, SaysWhereItStopsToRemember) {
+  const Json json = statistics({U"a\nb\n\na\nc\na\n", U"a", U"b", U"a"}, 2);
+  EXPECT_EQ(json["duplicate_lines"], 1);
+  EXPECT_EQ(json["duplicate_lines_among"], 4);  // before c
+  EXPECT_EQ(json["duplicate_documents"], 0);
+  EXPECT_EQ(json["duplicate_documents_among"], 2);
+  EXPECT_EQ(statistics({U"a\nb\n\na\nc\na\n"}, 3)["duplicate_lines"], 2);
+}
+
+TEST(TextStatistics, MemoryDoesNotGrowWithTheText) {
+  const TempDir dir;
+  std::string lines;
+  for (int i = 0; lines.size() < 48 << 20; ++i) lines += "line " + std::to_string(i % 1000) + " of a long text\n";
+  dir.write("d", lines);
+  const std::int64_t growth = memory_growth([&] { statistics_of(dir / "d"); });
+  EXPECT_GE(growth, 0);
+  EXPECT_LT(growth, 64 << 20);  // the characters alone would take 192 MiB
 }
 
 TEST(TextStatistics, OrdinaryTextIsNotSuspicious) {

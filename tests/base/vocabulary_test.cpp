@@ -29,7 +29,7 @@ class VocabularyTest : public ::testing::Test {
 
 TEST_F(VocabularyTest, CountsEveryCharacter) {
   CharacterCounts counts;
-  counts.add({{U"abca", U"a"}, false, "d", 0, ""});
+  counts.add(U"abcaa");
   EXPECT_EQ(counts.count(U'a'), 3U);
   EXPECT_EQ(counts.count(U'z'), 0U);
   EXPECT_EQ(counts.characters(), (std::set<char32_t>{U'a', U'b', U'c'}));

@@ -19,10 +19,11 @@ struct Started {
   std::vector<std::string> warnings;
 };
 
-Started start(SampleConfig settings, const Tokenizer& tokenizer = kText, std::int64_t context = 8) {
+Started start(SampleConfig settings, const Tokenizer& tokenizer = kText, std::int64_t context = 8,
+              bool marked = false) {
   Started started;
   const auto warn = [&](const std::string& warning) { started.warnings.push_back(warning); };
-  started.prompt = start_stream(settings, tokenizer, context, "--prompt", warn).prompt;
+  started.prompt = start_stream(settings, tokenizer, context, "--prompt", warn, marked).prompt;
   return started;
 }
 
@@ -74,6 +75,19 @@ TEST(Prompt, AReplacementMustBeKnown) {
 TEST(Prompt, LongerThanTheContextIsSaid) {
   expect_warning(start(prompt("aeaea"), kText, 4), {"--prompt", "5 characters", "last 4"});
   EXPECT_TRUE(start(prompt("aeae"), kText, 4).warnings.empty());
+}
+
+TEST(Prompt, ThatBeginsADocumentStandsBehindTheEndMark) {
+  EXPECT_EQ(start(prompt("ba"), kDocuments).prompt, (Ids{2, 1}));
+  EXPECT_EQ(start(prompt("ba"), kDocuments, 8, true).prompt, (Ids{0, 2, 1}));
+  EXPECT_EQ(start(prompt(""), kDocuments, 8, true).prompt, (Ids{0}));  // not twice
+  EXPECT_EQ(start(prompt("x", "skip"), kDocuments, 8, true).prompt, (Ids{0}));
+  EXPECT_EQ(start(prompt("ae"), kText, 8, true).prompt, (Ids{1, 2}));  // has none
+}
+
+TEST(Prompt, TheMarkBeforeItIsNoCharacterOfIt) {
+  EXPECT_TRUE(start(prompt("abab"), kDocuments, 4, true).warnings.empty());
+  expect_warning(start(prompt("ababa"), kDocuments, 4, true), {"5 characters", "last 4"});
 }
 
 TEST(Prompt, CharactersThatTheModelNeverWritesAreSaid) {

@@ -53,6 +53,21 @@ TEST(SampleWriter, PassesWholeCharactersOnLineByLineOrOneByOne) {
   EXPECT_EQ(characters.pieces, (std::vector<std::string>{"a", "b", "ö", "\n", "\n"}));
 }
 
+TEST(SampleWriter, PutsTheEndMarkBeforeAPromptThatBeginsADocument) {
+  const Tokenizer tokenizer({U'a', U'b'}, true);
+  std::vector<std::int32_t> seen;
+  const NextLogits note = [&](std::span<const StreamWindow> windows, std::span<float> logits) {
+    seen.assign(windows[0].ids.begin(), windows[0].ids.end());
+    flat(windows, logits);
+  };
+  for (const bool marked : {false, true}) {
+    Sink sink;
+    write_samples({tokenizer, 4, note, 64, marked}, {request("ab", 1)}, sink.output);
+    EXPECT_EQ(seen, marked ? (std::vector<std::int32_t>{0, 1, 2}) : (std::vector<std::int32_t>{1, 2}));
+    EXPECT_TRUE(sink.text().starts_with("ab")) << sink.text();
+  }
+}
+
 TEST(SampleWriter, ALongLineIsPassedOnInPieces) {
   Sink sink;
   SampleRequest long_line = request("a", 200000);

@@ -84,6 +84,8 @@ class Xxh3Hasher {
   ~Xxh3Hasher();
   void update(std::string_view bytes);
   std::string digest() const;
+  std::uint64_t digest_64() const;  ///< xxh3_64() of the same bytes
+  void start_anew();
 
  private:
   struct State;

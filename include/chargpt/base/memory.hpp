@@ -10,6 +10,10 @@ namespace chargpt {
 /// the system lie.
 std::int64_t available_memory(const std::string& root = "");
 
+/// Error(out_of_memory) when `what`, such as "the ids of d.txt", takes `needed` bytes and only `available` are there;
+/// `advice` says what to do.
+void require_memory(std::uint64_t needed, std::int64_t available, const std::string& what, const std::string& advice);
+
 /// Bytes of memory that this process has resident now; 0 where the system does not tell.
 std::int64_t resident_memory();
 

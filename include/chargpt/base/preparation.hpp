@@ -28,6 +28,21 @@ std::vector<NamedText> named_texts(const DataConfig& data);
 /// Bytes of their files as they are stored; nothing where standard input is among them. Errors as FileReader.
 std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts);
 
+/// Tells `events`, as long as that lives, how the reading of texts goes, one reading after the other.
+class ReadingProgress {
+ public:
+  /// total: bytes of all readings; 0: not known.
+  ReadingProgress(const PreparationEvents& events, std::uint64_t total) : events_(events), total_(total) {}
+  std::uint64_t total() const { return total_; }
+  /// For the next reading. Throws Interrupted when it is to be stopped.
+  TextReader::Progress of(const TextReader& text);
+
+ private:
+  const PreparationEvents& events_;
+  std::uint64_t total_;
+  std::uint64_t done_ = 0;
+};
+
 /// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters
 /// and documents and hashes the bytes, the second encodes. Memory grows by up to 32 bytes a document.
 class Preparation {
@@ -52,13 +67,10 @@ class Preparation {
   void settle_vocabulary(const std::optional<Tokenizer>& vocabulary);
   void require_known();
   void deal_out(const std::vector<TextSurvey>& surveys);
-  TextReader::Progress progress_of(const NamedText& text);
 
   std::vector<NamedText>& texts_;
   DataConfig data_;
-  const PreparationEvents& events_;
-  std::uint64_t total_ = 0;  // bytes of both passes; 0: not known
-  std::uint64_t done_ = 0;
+  ReadingProgress progress_;
   ThreadPool pool_;
   CharacterCounts counts_;
   std::vector<TextSummary> summaries_;             // by text

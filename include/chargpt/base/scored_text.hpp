@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chargpt/base/corpus.hpp"
+#include "chargpt/base/text_reader.hpp"
 
 namespace chargpt {
 
@@ -39,5 +40,11 @@ struct ScoredText {
 /// Encodes documents, with the marks and windows that `data` says; characters outside the vocabulary are left out and
 /// listed.
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data = {});
+
+/// The same of a text in files, which is read twice, some blocks at a time: what is held are 4 bytes for each
+/// character, 24 for each unknown one instead, and 8 for each document. Error(out_of_memory) when that is more than
+/// `available` bytes, before it is taken; else as TextReader. Throws Interrupted as `events` say.
+ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
+                            const PreparationEvents& events, std::int64_t available);
 
 }  // namespace chargpt

@@ -15,7 +15,6 @@ namespace chargpt {
 class CharacterCounts {
  public:
   void add(std::u32string_view characters);
-  void add(const Documents& documents);
   void add(const CharacterCounts& others);
   std::uint64_t total() const;  ///< characters, each as often as it stands there
   std::uint64_t count(char32_t character) const { return counts_[character]; }

@@ -28,10 +28,11 @@ std::int32_t start_id(const Tokenizer& tokenizer);
 std::vector<std::int32_t> encode_prompt(std::string_view prompt, const Tokenizer& tokenizer, const std::string& source);
 
 /// The same by the rule settings.unknown, for settings.prompt. Warns of characters that are skipped or replaced, of a
-/// prompt longer than the context, and of characters to ban, allow or stop at that the model never writes. Error(usage)
-/// when it could not write anything, or never end.
+/// prompt longer than the context, and of characters to ban, allow or stop at that the model never writes. marked: the
+/// end mark, where there is one, stands before the prompt, which the model thus takes for a document's beginning.
+/// Error(usage) when it could not write anything, or never end.
 StreamStart start_stream(const SampleConfig& settings, const Tokenizer& tokenizer, std::int64_t context,
-                         const std::string& source, const Warn& warn);
+                         const std::string& source, const Warn& warn, bool marked = false);
 
 /// By id, whether sample.ban and sample.allow permit it; the end mark always. Empty when both are empty.
 std::vector<bool> allowed_ids(const SampleConfig& settings, const Tokenizer& tokenizer);

@@ -32,6 +32,7 @@ struct SampledModel {
   std::int64_t context;
   NextLogits next;
   std::int64_t together = 64;  ///< samples drawn at a time, at least 1
+  bool marked = false;         ///< prompts begin a document, and the end mark stands before them
 };
 
 /// Draws all samples, model.together at a time, and writes them in the order of the requests and their seeds, the first
