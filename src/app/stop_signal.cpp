@@ -44,7 +44,7 @@ void ignore_failing_writes() {
 
 }  // namespace
 
-const std::atomic<int>& catch_stop_signals(const std::vector<int>& signals) {
+const std::atomic<int>& catch_stop_signals(std::span<const int> signals) {
   std::atomic<int>& number = stop_signal();
   for (const int signal : signals) handle(signal, on_signal);
   ignore_failing_writes();
