@@ -43,15 +43,16 @@ std::int64_t module_numbers(const Config& config, std::int64_t vocabulary, c10::
   const ModelConfig& model = config.model;
   const std::int64_t T = model.context, C = model.width, scores = model.heads * T * T;
   const bool dropout = model.dropout > 0.0, by_head = model.attention == AttentionPath::heads;
-  // Weights of attention, with dropout also what it leaves of them and, by head, its mask. Without, fused leaves all
-  // to a kernel.
-  const std::int64_t kept_scores = by_head ? (dropout ? 3 : 1) : (dropout ? 2 : 0);
+  // By head scores and weights of attention, with dropout its mask and what it leaves as well, but no scores; fused
+  // keeps none of the scores, and without dropout leaves all to a kernel.
+  const std::int64_t kept_scores = by_head ? (dropout ? 3 : 2) : (dropout ? 2 : 0);
   // Results of both LayerNorms (2), q, k and v (3), what attends (2), both sums (2), before and after GELU (8); two
   // masks and what they leave (4).
   const std::int64_t block = (dropout ? 21 : 17) * T * C + kept_scores * scores;
-  // On the way back of the last block: gradients, and on a GPU the random numbers of a mask, as 64-bit integers.
-  const std::int64_t scores_back = by_head ? 3 : dropout ? (device.is_cpu() ? 3 : 12) : 0;
-  const std::int64_t block_back = 10 * T * C + scores_back * scores;
+  // On the way back of the last block: gradients (of one head at a time), and on a GPU the random numbers of a mask, as
+  // 64-bit integers.
+  const std::int64_t scores_back = by_head ? 3 * T * T : dropout ? (device.is_cpu() ? 3 : 12) * scores : 0;
+  const std::int64_t block_back = 10 * T * C + scores_back;
   const std::int64_t head_back = (config.train.label_smoothing > 0.0 ? 5 : 3) * T * vocabulary;
   return model.layers * block + 3 * T * C + std::max(block_back, head_back);
 }
