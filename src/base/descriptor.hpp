@@ -41,8 +41,9 @@ inline Descriptor open_output(const std::string& path, int flags) { return open_
 /// `advice`.
 bool try_lock(const Descriptor& file, const std::string& path, std::string_view advice = "");
 
-/// Writes everything, whatever the number of calls it takes. Error(io) naming `path`.
-void write_all(int descriptor, std::string_view bytes, const std::string& path);
+/// Writes everything, whatever the number of calls it takes. False where `descriptor` is a pipe that nobody reads any
+/// more. Error(io) naming `path`.
+bool write_all(int descriptor, std::string_view bytes, const std::string& path);
 
 /// Removes a file, or a folder with all it holds; it is no error if there is none. Error(io).
 void remove_tree(const std::string& path);

@@ -70,6 +70,14 @@ bool is_of_ended_process(std::string_view name) {
   return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
 }
 
+/// A new file at `temporary`, for the same eyes as the one at `path`, if there is one.
+int open_beside(const std::string& temporary, const std::string& path) {
+  Descriptor file = open_output(temporary, O_WRONLY | O_TRUNC, path);
+  struct stat old {};
+  if (::stat(path.c_str(), &old) == 0) ::fchmod(file.get(), old.st_mode & 0777);
+  return file.release();
+}
+
 std::string hex_digits(const XXH128_hash_t& hash) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, hash);
@@ -104,13 +112,15 @@ bool try_lock(const Descriptor& file, const std::string& path, std::string_view 
   throw Error(ExitCode::cannot_create, fmt::format("cannot lock {}: {}{}", path, reason(errno), advice));
 }
 
-void write_all(int descriptor, std::string_view bytes, const std::string& path) {
+bool write_all(int descriptor, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) return false;
     if (written < 0) throw Error(ExitCode::io, fmt::format("cannot write {}: {}", path, reason(errno)));
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+  return true;
 }
 
 void remove_tree(const std::string& path) {
@@ -139,10 +149,11 @@ FileWriter::~FileWriter() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void FileWriter::write(std::string_view bytes) {
+bool FileWriter::write(std::string_view bytes) {
   Descriptor file(std::exchange(descriptor_, -1));  // stays closed after a failure: a later close() can't succeed
-  write_all(file.get(), bytes, path_);
+  const bool has_reader = write_all(file.get(), bytes, path_);
   descriptor_ = file.release();
+  return has_reader;
 }
 
 void FileWriter::close() {
@@ -179,9 +190,7 @@ void remove_leftovers(const std::string& folder, const std::vector<std::string_v
 }
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)),
-      temporary_(temporary_for(path_)),
-      writer_(open_output(temporary_, O_WRONLY | O_TRUNC, path_).release(), path_) {}
+    : path_(std::move(path)), temporary_(temporary_for(path_)), writer_(open_beside(temporary_, path_), path_) {}
 
 AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());

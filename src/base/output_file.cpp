@@ -62,13 +62,27 @@ OutputFile::OutputFile(const std::string& path) {
   } else if (is_device_or_pipe(target)) {
     stream_.emplace(path);
   } else {
+    remove_leftovers(target.has_parent_path() ? target.parent_path().string() : ".",
+                     {fmt::format(".tmp-{}-", target.filename().string())});
     file_.emplace(target.string());
   }
 }
 
-void OutputFile::write(std::string_view bytes) { stream_ ? stream_->write(bytes) : file_->write(bytes); }
+void OutputFile::write(std::string_view bytes) {
+  if (file_) {
+    file_->write(bytes);
+  } else if (has_reader_) {
+    has_reader_ = stream_->write(bytes);
+  }
+}
 
-void OutputFile::close() { stream_ ? stream_->close() : file_->close(); }
+void OutputFile::close() {
+  if (file_) {
+    file_->close();
+  } else if (has_reader_) {
+    stream_->close();
+  }
+}
 
 void write_output_file(const std::string& path, std::string_view contents) {
   OutputFile file(path);

@@ -9,6 +9,7 @@
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/model_choice.hpp"
 #include "chargpt/base/output.hpp"
+#include "chargpt/base/output_file.hpp"
 #include "chargpt/base/table.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
@@ -198,7 +199,7 @@ void write_pictures(const Subject& subject, const std::string& folder) {
     const torch::Tensor weights = subject.explanation.weights[h].contiguous();
     const std::string svg = attention_svg(
         subject.head_name(h), labels, {weights.const_data_ptr<double>(), static_cast<std::size_t>(weights.numel())});
-    write_file_atomically(fmt::format("{}/block{}_head{}.svg", folder, subject.block, h), svg);
+    write_output_file(fmt::format("{}/block{}_head{}.svg", folder, subject.block, h), svg);
   }
   spdlog::info("wrote {} pictures to {}", subject.config.heads, folder);
 }

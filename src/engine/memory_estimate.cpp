@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <limits>
@@ -121,9 +122,14 @@ void require_room_for_pass(const Config& config, std::int64_t vocabulary, c10::D
 }
 
 std::int64_t free_memory(c10::Device device) {
-  if (device.is_cpu()) return available_memory();
+  if (device.is_cpu()) {
+    ::malloc_trim(0);
+    return available_memory();
+  }
   at::globalContext().lazyInitDevice(device.type());
-  return static_cast<std::int64_t>(c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first);
+  c10::DeviceAllocator& allocator = *c10::getDeviceAllocator(device.type());
+  allocator.emptyCache();
+  return static_cast<std::int64_t>(allocator.getMemoryInfo(device.index()).first);
 }
 
 std::int64_t choose_micro_batch(const Config& config, std::int64_t vocabulary, c10::Device device,

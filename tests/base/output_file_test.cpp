@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <filesystem>
 
 #include "support/temp_dir.hpp"
@@ -14,6 +16,9 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// As the program does, so that a write reports them.
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 std::size_t entries(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -31,6 +36,17 @@ TEST(OutputFile, ReplacesAFileAsAWholeOrNotAtAll) {
   write_output_file(dir / "file", "new");
   EXPECT_EQ(read_file(dir / "file"), "new");
   EXPECT_EQ(entries(dir.path()), 1u);
+}
+
+TEST(OutputFile, KeepsTheOldFilesPermissionsAndRemovesWhatEndedProcessesLeft) {
+  const TempDir dir;
+  dir.write("file", "old");
+  dir.write(".tmp-file-999999999", "half");  // no process has this number
+  dir.write(".tmp-other-999999999", "half");
+  fs::permissions(dir / "file", fs::perms::owner_read | fs::perms::owner_write);
+  write_output_file(dir / "file", "new");
+  EXPECT_EQ(fs::status(dir / "file").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(entries(dir.path()), 2u);
 }
 
 TEST(OutputFile, LeavesALinkALink) {
@@ -64,6 +80,15 @@ TEST(OutputFile, APipeGetsThePiecesAsTheyCome) {
   EXPECT_EQ(entries(dir.path()), 1u);
   write_output_file("/dev/null", "ab");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(OutputFile, AReaderThatLeavesIsNoError) {
+  ignore_broken_pipes();
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  close(ends[0]);
+  write_output_file("/dev/fd/" + std::to_string(ends[1]), "x");
+  close(ends[1]);
 }
 
 /// By its name, a file would be opened once more and written from its start.

@@ -101,6 +101,7 @@ TEST_F(Memory, ThatRunsOutIsReportedWithAdviceAndTheLastCheckpointGoesOn) {
   const std::int64_t windows = 16384 * 3 * left / (2 * std::max<std::int64_t>(needed, 1));
   const ProgramResult tried = resume({"train.steps=4", "train.micro_batch=" + std::to_string(windows)});
   EXPECT_NE(tried.err.find("warning: training will take about"), std::string::npos) << tried.err;
+  EXPECT_EQ(tried.err.find("error: out of memory: training takes about"), std::string::npos) << tried.err;
   EXPECT_TRUE(tried.code == 0 || tried.code == 77) << tried.code << " " << tried.err;
 }
 

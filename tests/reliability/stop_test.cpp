@@ -133,7 +133,9 @@ std::uintmax_t bytes_waiting(const std::string& folder) {
 
 TEST_F(Stop, AFileOfCharactersIsWrittenAsAWholeOrNotAtAll) {
   ASSERT_EQ(chargpt(words("r", 3)).code, 0);
-  dir_.write("other.txt", "\u00e9" + plain_text());  // what is not known is said before the scoring
+  std::string text = "\u00e9";  // what is not known is said before the scoring
+  for (int i = 0; i < 20; ++i) text += plain_text();
+  dir_.write("other.txt", text);
   dir_.write("chars.jsonl", "old");
   for (const int signal : {SIGINT, SIGTERM}) {
     bool written = false, sent = false;
@@ -144,7 +146,7 @@ TEST_F(Stop, AFileOfCharactersIsWrittenAsAWholeOrNotAtAll) {
       while (!written && std::chrono::steady_clock::now() < until) written = bytes_waiting(dir_.path()) > 0;
       kill(pid, signal);
     };
-    // A pass for each character, so that the program cannot be done before the signal.
+    // A pass for each of 400,000 characters: the program is not done before the signal.
     const ProgramResult result = chargpt({"eval", "--run", "r", "--data", "other.txt", "--mode", "sliding", "--stride",
                                           "1", "--set", "eval.batch=1", "--per-char", "chars.jsonl"},
                                          options);

@@ -26,7 +26,8 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   ~FileWriter();
-  void write(std::string_view bytes);
+  /// False where it is a pipe that nobody reads any more: what is written to it is lost.
+  bool write(std::string_view bytes);
   void close();
 
  private:
@@ -36,7 +37,8 @@ class FileWriter {
 
 /// A file that replaces `path` as a whole or not at all: it is written under a hidden name beside it. close() moves it
 /// there (fsync, rename, fsync of the folder); where that is not reached the destructor removes it, and `path` stays as
-/// it was. Errors: cannot_create (also where `path` is a folder), io; all name `path`.
+/// it was. The new file has the permissions of the old. Errors: cannot_create (also where `path` is a folder), io; all
+/// name `path`.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

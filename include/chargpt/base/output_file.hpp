@@ -10,7 +10,7 @@ namespace chargpt {
 
 /// What a command writes where its user says. A file there is replaced as a whole by close(), or stays as it was (see
 /// AtomicFile); a symbolic link to it stays one. A pipe, a terminal or another device, and what this process was given
-/// open (/dev/stdout, /dev/fd/3), get the pieces as they come. Errors: cannot_create, io.
+/// open (/dev/stdout, /dev/fd/3), get the pieces as they come, until their reader has gone. Errors: cannot_create, io.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -22,6 +22,7 @@ class OutputFile {
  private:
   std::optional<FileWriter> stream_;
   std::optional<AtomicFile> file_;  ///< where there is no stream
+  bool has_reader_ = true;          ///< of the stream
 };
 
 /// The same in one go.

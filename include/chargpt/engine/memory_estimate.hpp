@@ -22,7 +22,7 @@ void require_room(const Config& config, std::int64_t vocabulary, std::int64_t av
 /// `available` is for the caller to warn of.
 void require_room_for_pass(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t available);
 
-/// The bytes of `device` that are free for this process.
+/// The bytes of `device` that are free for this process, what earlier runs in it have freed included.
 std::int64_t free_memory(c10::Device device);
 
 /// What train.micro_batch "auto" becomes: 0, the whole batch, if that fits into `available` bytes with a fifth of them
