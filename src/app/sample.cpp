@@ -25,8 +25,6 @@ namespace {
 constexpr std::uint64_t kMaxPrompt = 64 << 20;    // bytes
 constexpr std::int64_t kStreamBytes = 512 << 20;  // of keys and values of all samples that are drawn together
 
-std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 void check_flags(const Arguments& arguments) {
   std::vector<std::string> given;
   if (arguments.prompt) given.emplace_back("--prompt");
@@ -49,11 +47,11 @@ void check_flags(const Arguments& arguments) {
 /// A prompt is taken as it stands, so that text which is not UTF-8 is reported as bad data with its offset.
 std::vector<SampleRequest> requests(const Arguments& arguments, SampleConfig settings) {
   if (!arguments.prompts.empty()) {
-    return read_prompts(read_input(arguments.prompts, kMaxPrompt), name_of(arguments.prompts), settings);
+    return read_prompts(read_input(arguments.prompts, kMaxPrompt), input_name(arguments.prompts), settings);
   }
   if (!arguments.prompt_file.empty()) {
     settings.prompt = read_input(arguments.prompt_file, kMaxPrompt);
-    return {{settings, name_of(arguments.prompt_file)}};
+    return {{settings, input_name(arguments.prompt_file)}};
   }
   if (arguments.prompt) settings.prompt = *arguments.prompt;
   return {{settings, "--prompt"}};

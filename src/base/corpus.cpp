@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "chargpt/base/file.hpp"
+#include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/memory.hpp"
 #include "chargpt/base/preparation.hpp"
 #include "chargpt/base/token_cache.hpp"
@@ -58,17 +59,17 @@ Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const s
 }
 
 /// What is packed, too, may be a text of any size.
-void require_room(const std::vector<std::vector<std::int64_t>>& starts, const std::string& path) {
+void require_memory_for_ids(const std::vector<std::vector<std::int64_t>>& starts, const std::string& path) {
   std::uint64_t ids = 0;
   for (const auto& of_part : starts) ids += static_cast<std::uint64_t>(of_part.back());
-  require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", path),
+  require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", input_name(path)),
                  "have them kept in a file: name a folder with data.cache (standard input: save it as a file first)");
 }
 
 Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
   auto starts = preparation.starts();
-  require_room(starts, data.path);
+  require_memory_for_ids(starts, data.path);
   for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(static_cast<std::size_t>(starts[p].back()));
   preparation.encode([&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
@@ -138,8 +139,7 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
       [&](const std::string& path) {
         auto preparation = prepare();
         write_tokens(preparation, cache.key(), path);
-        if (key_of(texts, data, vocabulary) == cache.key()) return;
-        fail(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", data.path));
+        if (key_of(texts, data, vocabulary) != cache.key()) fail_changed(data.path);
       },
       events);
   return corpus_of(file, data, vocabulary);

@@ -63,9 +63,11 @@ std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec
 
 }  // namespace
 
+std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 std::string read_input(const std::string& path, std::uint64_t limit) {
   const bool standard = path == "-";
-  const std::string name = standard ? "standard input" : path;
+  const std::string name = input_name(path);
   const Descriptor file = require_file(
       standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), name);
   std::string bytes;

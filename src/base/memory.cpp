@@ -78,8 +78,9 @@ std::int64_t available_memory(const std::string& root) {
 
 void require_memory(std::uint64_t needed, std::int64_t available, const std::string& what, const std::string& advice) {
   if (available >= 0 && needed <= static_cast<std::uint64_t>(available)) return;
+  const std::uint64_t mebibytes = (needed >> 20) + (needed % (1 << 20) == 0 ? 0 : 1);  // up: more than are free
   throw Error(ExitCode::out_of_memory, fmt::format("out of memory: {} take {} MiB, but {} MiB are free; {}", what,
-                                                   needed >> 20, available >> 20, advice));
+                                                   mebibytes, available >> 20, advice));
 }
 
 std::int64_t resident_memory() {

@@ -14,10 +14,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
 
-[[noreturn]] void fail_changed(const TextReader& text) {
-  fail(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", text.path()));
-}
-
 bool any_end_mark(const std::vector<NamedText>& texts) {
   return std::any_of(texts.begin(), texts.end(), [](const NamedText& text) { return text.reader.end_mark(); });
 }
@@ -118,13 +114,25 @@ std::vector<NamedText> named_texts(const DataConfig& data) {
   return texts;
 }
 
+std::optional<std::uint64_t> stored_bytes(const TextReader& text) {
+  if (text.is_standard_input()) return std::nullopt;
+  std::uint64_t bytes = 0;
+  for (const FileStamp& stamp : text.stamps()) bytes += stamp.size;
+  return bytes;
+}
+
 std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts) {
   std::uint64_t bytes = 0;
   for (const NamedText& text : texts) {
-    if (text.reader.is_standard_input()) return std::nullopt;
-    for (const FileStamp& stamp : text.reader.stamps()) bytes += stamp.size;
+    const auto of_text = stored_bytes(text.reader);
+    if (!of_text) return std::nullopt;
+    bytes += *of_text;
   }
   return bytes;
+}
+
+void fail_changed(const std::string& path) {
+  fail(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", path));
 }
 
 TextReader::Progress ReadingProgress::of(const TextReader& text) {
@@ -243,13 +251,13 @@ void Preparation::encode(const Sink& sink) {
     work.at_once = [&](const TextBlock& block, std::size_t slot, std::size_t) {
       ids[slot].resize(block.characters.size());
       tokenizer_->ids(block.characters, ids[slot]);
-      if (std::find(ids[slot].begin(), ids[slot].end(), -1) != ids[slot].end()) fail_changed(reader);
+      if (std::find(ids[slot].begin(), ids[slot].end(), -1) != ids[slot].end()) fail_changed(reader.path());
     };
     work.in_order = [&](const TextBlock&, std::size_t slot) {
-      if (!dealer.deal(ids[slot], begins)) fail_changed(reader);
+      if (!dealer.deal(ids[slot], begins)) fail_changed(reader.path());
     };
     const TextSummary summary = reader.read(pool_, work, progress_.of(reader));
-    if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader);
+    if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader.path());
   }
 }
 

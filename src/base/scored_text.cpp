@@ -16,10 +16,13 @@ namespace {
 /// How much a text is once it is encoded.
 struct ScoredSize {
   std::uint64_t known = 0, unknown = 0, documents = 0;
+  TextSummary summary;
 
   std::uint64_t ids() const { return known + 2 * documents; }  // at most two marks each
-  std::uint64_t bytes() const {
-    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + (documents + 1) * sizeof(std::int64_t);
+  /// With what EvaluationWindows take where windows do not cross documents: up to two numbers for each.
+  std::uint64_t bytes(bool cross) const {
+    const std::uint64_t numbers = documents + 1 + (cross ? 0 : 2 * documents);
+    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + numbers * sizeof(std::int64_t);
   }
 };
 
@@ -30,19 +33,13 @@ ScoredSize size_of(TextReader& text, const Tokenizer& tokenizer, ThreadPool& poo
   BlockWork work;
   work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
   work.in_order = [&](const TextBlock& block, std::size_t) { size.documents += block.ends.size(); };
-  text.read(pool, work, progress);
+  size.summary = text.read(pool, work, progress);
   for (const CharacterCounts& of_worker : counts) {
     for (const char32_t character : of_worker.characters()) {
       (tokenizer.id(character) < 0 ? size.unknown : size.known) += of_worker.count(character);
     }
   }
   return size;
-}
-
-std::uint64_t stored_bytes(const TextReader& text) {
-  std::uint64_t bytes = 0;
-  for (const FileStamp& stamp : text.stamps()) bytes += stamp.size;
-  return bytes;
 }
 
 /// Turns documents into ids, as they come.
@@ -131,18 +128,19 @@ ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& token
 }
 
 ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
-                            const PreparationEvents& events, std::int64_t available) {
-  ReadingProgress progress(events, 2 * stored_bytes(text));
+                            const PreparationEvents& events, const std::function<std::int64_t()>& available) {
+  ReadingProgress progress(events, 2 * stored_bytes(text).value_or(0));
   ThreadPool pool(reading_threads(progress.total(), threads));
   const ScoredSize size = size_of(text, tokenizer, pool, progress.of(text));
-  require_memory(size.bytes(), available, fmt::format("the ids of {}", text.path()),
+  const std::string source = input_name(text.path());
+  require_memory(size.bytes(data.crosses_documents()), available(), fmt::format("the ids of {}", source),
                  "score a part of the text at a time");
-  ScoringEncoder encoder(text.path(), text.end_mark(), tokenizer, data);
+  ScoringEncoder encoder(source, text.end_mark(), tokenizer, data);
   encoder.reserve(size);
   const auto encode = [&](const TextBlock& block, std::size_t) {
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) { encoder.add(characters, ended); });
   };
-  text.read(pool, {{}, encode}, progress.of(text));
+  if (text.read(pool, {{}, encode}, progress.of(text)) != size.summary) fail_changed(text.path());
   return encoder.finish();
 }
 

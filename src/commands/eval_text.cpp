@@ -20,7 +20,7 @@ Part parse_part(const std::string& text) {
 
 /// The characters of a split as documents again.
 Documents decode(const Split& split, const Tokenizer& tokenizer, const std::string& source) {
-  Documents documents{{}, tokenizer.has_end_mark(), source, 0, ""};
+  Documents documents{{}, tokenizer.has_end_mark(), source};
   for (std::int64_t d = 0; d < split.documents(); ++d) {
     std::u32string& text = documents.texts.emplace_back();
     for (const std::int32_t id : split.document(d)) {
@@ -35,7 +35,7 @@ ScoredText other_text(const Request& request, const Tokenizer& tokenizer, const 
   TextReader text(request.data_path, data);
   PreparationLine line(request.color, request.verbosity < 0, "reading");
   const PreparationEvents events = line.events([&] { return request.stop_signal->load() != 0; });
-  return read_for_scoring(text, tokenizer, data, request.config.run.threads, events, available_memory());
+  return read_for_scoring(text, tokenizer, data, request.config.run.threads, events, [] { return available_memory(); });
 }
 
 ScoredText run_part(const Request& request, const ChosenModel& run, const Tokenizer& of_run,

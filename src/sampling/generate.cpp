@@ -114,7 +114,7 @@ class Stream {
     done_ = true;
   }
 
-  /// The end mark with which an empty prompt begins is no character, and repeats nothing.
+  /// The end mark that stands before a prompt is no character, and repeats nothing.
   void note(std::int32_t id) {
     if (recent_ && !is_end_mark(id)) recent_->push(id);
   }

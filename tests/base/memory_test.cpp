@@ -38,6 +38,8 @@ TEST(RequireMemory, SaysHowMuchIsMissingAndWhatToDo) {
   require_memory(3 * kMiB, 3 * kMiB, "the ids", "");
   expect_error(ExitCode::out_of_memory, {"the ids of d take 3 MiB", "2 MiB are free", "give less"},
                [] { require_memory(3 * kMiB, 3 * kMiB - 1, "the ids of d", "give less"); });
+  expect_error(ExitCode::out_of_memory, {"take 4 MiB, but 3 MiB are free"},
+               [] { require_memory(3 * kMiB + 1, 3 * kMiB, "the ids of d", "give less"); });
 }
 
 TEST_F(AvailableMemory, IsTheSystemsWhereNoGroupIsLimited) {

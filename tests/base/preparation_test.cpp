@@ -13,6 +13,7 @@
 
 #include "chargpt/base/random.hpp"
 #include "chargpt/base/utf8.hpp"
+#include "support/read_documents.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -85,7 +86,7 @@ class ByHand {
   }
 
   DataConfig data_;
-  Documents documents_;
+  ReadDocuments documents_;
   std::map<char32_t, std::int32_t> vocabulary_ = vocabulary();
 };
 

@@ -7,6 +7,7 @@
 
 #include "chargpt/base/random.hpp"
 #include "chargpt/base/utf8.hpp"
+#include "support/read_documents.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -14,7 +15,7 @@ namespace chargpt {
 namespace {
 
 Documents documents_of(std::vector<std::u32string> texts, bool end_mark = false) {
-  return {std::move(texts), end_mark, "d.txt", 0, ""};
+  return {std::move(texts), end_mark, "d.txt"};
 }
 
 /// The documents of a split as text, the end mark spelled out.
@@ -63,7 +64,7 @@ constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 ScoredText read(const std::string& path, const Tokenizer& tokenizer, const DataConfig& data,
                 std::int64_t available = kPlenty) {
   TextReader text(path, data);
-  return read_for_scoring(text, tokenizer, data, 2, {}, available);
+  return read_for_scoring(text, tokenizer, data, 2, {}, [&] { return available; });
 }
 
 void expect_equal(const ScoredText& scored, const ScoredText& wanted) {
@@ -101,9 +102,44 @@ TEST(ReadForScoring, WhatDoesNotFitIntoMemoryIsRefused) {
   const TempDir dir;
   const std::string path = dir.write("d", std::string(3 << 20, 'a') + "xx");
   const Tokenizer tokenizer({U'a'}, false);
-  constexpr std::int64_t kNeeded = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 2 * 8;
-  EXPECT_EQ(read(path, tokenizer, {}, kNeeded).split.size(), 3 << 20);
-  expect_error(ExitCode::out_of_memory, {path, "12 MiB", "are free"}, [&] { read(path, tokenizer, {}, kNeeded - 1); });
+  constexpr std::int64_t kCrossing = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 2 * 8, kWindows = 2 * 8;
+  for (const bool cross : {true, false}) {
+    const DataConfig data = {.cross_documents = cross ? CrossDocuments::yes : CrossDocuments::no};
+    const std::int64_t needed = kCrossing + (cross ? 0 : kWindows);
+    EXPECT_EQ(read(path, tokenizer, data, needed).split.size(), 3 << 20);
+    expect_error(ExitCode::out_of_memory, {path, "take 13 MiB, but 12 MiB are free"},
+                 [&] { read(path, tokenizer, data, needed - 1); });
+  }
+}
+
+TEST(ReadForScoring, AsksForFreeMemoryBetweenTheReadings) {
+  const TempDir dir;
+  const Tokenizer tokenizer({U'a'}, false);
+  TextReader text(dir.write("d", std::string(3 << 20, 'a')), {});
+  std::uint64_t done = 0;
+  PreparationEvents events;
+  events.progress = [&](const PreparationState& state) { done = state.done; };
+  std::vector<std::uint64_t> when_asked;
+  read_for_scoring(text, tokenizer, {}, 2, events, [&] {
+    when_asked.push_back(done);
+    return kPlenty;
+  });
+  EXPECT_EQ(when_asked, (std::vector<std::uint64_t>{3 << 20}));
+}
+
+TEST(ReadForScoring, ATextThatChangesBetweenTheReadingsIsRefused) {
+  const TempDir dir;
+  const Tokenizer tokenizer({U'a', U'b'}, false);
+  for (const char* const other : {"abba", "ababa", "aba", "abax"}) {
+    const std::string path = dir.write("d.txt", "abab");
+    TextReader text(path, {});
+    const auto change = [&] {
+      dir.write("d.txt", other);
+      return kPlenty;
+    };
+    expect_error(ExitCode::bad_data, {path + " changed while it was read"},
+                 [&] { read_for_scoring(text, tokenizer, {}, 2, {}, change); });
+  }
 }
 
 /// Up to six documents of up to nine characters of "abcx"; the x are not in the vocabulary.

@@ -1,5 +1,5 @@
-#include "chargpt/base/corpus.hpp"
 #include "fuzz/fuzz.hpp"
+#include "support/read_documents.hpp"
 
 /// Whatever the bytes, each way of reading them gives characters or a refusal.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
-#include "chargpt/base/corpus.hpp"
 #include "fuzz/fuzz.hpp"
+#include "support/read_documents.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace chargpt;

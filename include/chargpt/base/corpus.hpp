@@ -12,18 +12,6 @@
 
 namespace chargpt {
 
-/// What the files behind a path hold, as characters.
-struct Documents {
-  std::vector<std::u32string> texts;
-  bool end_mark = false;    ///< documents end with the end mark (lines, JSONL)
-  std::string path;         ///< as it was given
-  std::uint64_t bytes = 0;  ///< size of the files together, unpacked
-  std::string hash;         ///< XXH3-128 of the file's unpacked bytes, or over those of several: 32 hex digits
-};
-
-/// All documents that TextReader finds behind `path`, in memory. Errors as TextReader.
-Documents read_documents(const std::string& path, const DataConfig& data);
-
 enum class Part { train, val, test };
 std::string_view name(Part value);
 

@@ -34,6 +34,9 @@ class FileReader {
   int descriptor_;
 };
 
+/// What messages call a path that a user names as input: "-" is standard input.
+std::string input_name(const std::string& path);
+
 /// The whole of what a user names as input: a file, a pipe or a device that comes to an end, or "-" for standard input.
 /// Errors: no_input (missing, a folder), io, bad_data (more than `limit` bytes, which may have no end).
 std::string read_input(const std::string& path, std::uint64_t limit);

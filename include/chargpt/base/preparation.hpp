@@ -25,8 +25,12 @@ struct NamedText {
 /// All of them, in the order in which they are read: data.path, data.val_path, data.test_path.
 std::vector<NamedText> named_texts(const DataConfig& data);
 
-/// Bytes of their files as they are stored; nothing where standard input is among them. Errors as FileReader.
+/// Bytes of the files as they are stored; nothing where standard input is among them. Errors as FileReader.
+std::optional<std::uint64_t> stored_bytes(const TextReader& text);
 std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts);
+
+/// Error(bad_data): a later reading of the text did not find what the first one did.
+[[noreturn]] void fail_changed(const std::string& path);
 
 /// Tells `events`, as long as that lives, how the reading of texts goes, one reading after the other.
 class ReadingProgress {

@@ -1,13 +1,21 @@
+#pragma once
+
+#include <string>
 #include <utility>
 
-#include "chargpt/base/corpus.hpp"
+#include "chargpt/base/scored_text.hpp"
 #include "chargpt/base/text_reader.hpp"
 
 namespace chargpt {
 
-Documents read_documents(const std::string& path, const DataConfig& data) {
+struct ReadDocuments : Documents {
+  TextSummary summary;
+};
+
+/// All documents that TextReader finds behind `path`, in memory. Errors as TextReader.
+inline ReadDocuments read_documents(const std::string& path, const DataConfig& data) {
   TextReader reader(path, data);
-  Documents documents{{}, reader.end_mark(), path, 0, ""};
+  ReadDocuments documents{{{}, reader.end_mark(), path}, {}};
   std::u32string open;  // the document that goes on in the next block
   const auto collect = [&](const TextBlock& block, std::size_t) {
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
@@ -16,9 +24,7 @@ Documents read_documents(const std::string& path, const DataConfig& data) {
     });
   };
   ThreadPool pool(1);
-  const TextSummary summary = reader.read(pool, {{}, collect});
-  documents.bytes = summary.bytes;
-  documents.hash = summary.hash;
+  documents.summary = reader.read(pool, {{}, collect});
   return documents;
 }
 
