@@ -1,4 +1,6 @@
+#include <chrono>
 #include <set>
+#include <utility>
 
 #include "app/support.hpp"
 #include "chargpt/base/run_folder.hpp"
@@ -179,24 +181,29 @@ TEST_F(Sweep, AMistakeIsFoundBeforeAnythingIsWritten) {
   EXPECT_FALSE(exists("s"));
 }
 
-TEST_F(Sweep, ASignalSavesAllRuns) {
+TEST_F(Sweep, ASignalSavesAllRunsAndTheNextStartGoesOnWithThem) {
   dir_.write("g.json", R"({"grid": {"model.width": [8, 16]}})");
   const std::vector<std::string> words = {
       "sweep", "--config",           "t.json", "--grid", "g.json", "--out", "s", "--workers", "2",
       "--set", "train.steps=1000000"};
-  ProgramOptions options;
-  options.on_stderr = [&, sent = false](pid_t pid, const std::string&) mutable {
-    if (sent) return;
-    sent = true;
-    const auto begun = [&](const std::string& run) { return exists("s/" + run + "/checkpoints/best"); };
-    while (!begun("width=8") || !begun("width=16")) usleep(1000);
-    kill(pid, SIGINT);
-  };
-  const ProgramResult result = chargpt(words, options);
-  EXPECT_EQ(result.code, 130) << result.err;
-  EXPECT_NE(result.err.find("0 of 2 runs finished, 0 failed, 2 stopped"), std::string::npos) << result.err;
-  for (const std::string run : {"s/width=8", "s/width=16"}) {
-    EXPECT_NE(log(run).find("stopped and saved at step"), std::string::npos) << log(run);
+  for (const std::string beginning : {"starting ", "resuming "}) {
+    const auto begun = [&](const std::string& run) {
+      return exists("s/" + run + "/checkpoints/best") && log("s/" + run).find(beginning) != std::string::npos;
+    };
+    ProgramOptions options;
+    options.on_stderr = [&, sent = false](pid_t pid, const std::string&) mutable {
+      if (std::exchange(sent, true)) return;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while ((!begun("width=8") || !begun("width=16")) && std::chrono::steady_clock::now() < until) usleep(1000);
+      kill(pid, SIGINT);
+    };
+    const ProgramResult result = chargpt(words, options);
+    EXPECT_EQ(result.code, 130) << result.err;
+    EXPECT_NE(result.err.find("0 of 2 runs finished, 0 failed, 2 stopped"), std::string::npos) << result.err;
+    for (const std::string run : {"s/width=8", "s/width=16"}) {
+      EXPECT_NE(log(run).find(beginning), std::string::npos) << log(run);
+      EXPECT_NE(log(run).find("stopped and saved at step"), std::string::npos) << log(run);
+    }
   }
   EXPECT_EQ(table()[0]["state"], "unfinished");
 }
