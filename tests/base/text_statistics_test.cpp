@@ -117,7 +117,7 @@ TEST(TextStatistics, MemoryDoesNotGrowWithTheText) {
   dir.write("d", lines);
   const std::int64_t growth = memory_growth([&] { statistics_of(dir / "d"); });
   EXPECT_GE(growth, 0);
-  EXPECT_LT(growth, 128 << 20);  // the characters alone would take 192 MiB
+  EXPECT_LT(growth, 64 << 20);  // the characters alone would take 192 MiB
 }
 
 TEST(TextStatistics, OrdinaryTextIsNotSuspicious) {
