@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "chargpt/base/file.hpp"
@@ -38,6 +40,11 @@ UnknownCharacters unknown_of(const CharacterCounts& counts, const Tokenizer& tok
     unknown.count += static_cast<std::int64_t>(counts.count(character)) - 1;
   }
   return unknown;
+}
+
+/// As a sum of signs, which takes many ids at once.
+bool any_negative(std::span<const std::int32_t> ids) {
+  return std::accumulate(ids.begin(), ids.end(), std::int32_t{0}, std::bit_or<>()) < 0;
 }
 
 /// Finds the first character of a text that has no id.
@@ -243,7 +250,7 @@ void Preparation::encode(const Sink& sink) {
   const auto begins = [&](Part part) {
     return begins_with_mark(begin_marks(data_), sizes[static_cast<std::size_t>(part)]);
   };
-  std::vector<std::vector<std::int32_t>> ids(static_cast<std::size_t>(pool_.threads()));
+  std::vector<std::vector<std::int32_t>> ids(text_slots(pool_));
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     TextReader& reader = texts_[t].reader;
     Dealer dealer(pieces_[t], reader.end_mark(), counting);
@@ -251,7 +258,7 @@ void Preparation::encode(const Sink& sink) {
     work.at_once = [&](const TextBlock& block, std::size_t slot, std::size_t) {
       ids[slot].resize(block.characters.size());
       tokenizer_->ids(block.characters, ids[slot]);
-      if (std::find(ids[slot].begin(), ids[slot].end(), -1) != ids[slot].end()) fail_changed(reader.path());
+      if (any_negative(ids[slot])) fail_changed(reader.path());
     };
     work.in_order = [&](const TextBlock&, std::size_t slot) {
       if (!dealer.deal(ids[slot], begins)) fail_changed(reader.path());

@@ -17,8 +17,9 @@
 namespace chargpt {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 20;
-constexpr std::uint64_t kMostThreads = 4;  // reading alone keeps no more busy
+constexpr std::size_t kBlock = 1 << 15;     // its characters and ids stay in a core's own cache
+constexpr std::size_t kBlocksAThread = 16;  // of several threads, which wake and wait once for them all
+constexpr std::uint64_t kMostThreads = 4;   // reading alone keeps no more busy
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
 
@@ -75,7 +76,7 @@ class TextPass {
  public:
   TextPass(const TextReader& reader, ThreadPool& pool, const BlockWork& work, const TextReader::Progress& progress)
       : reader_(reader), data_(reader.data_), pool_(pool), work_(work), progress_(progress) {
-    blocks_.resize(static_cast<std::size_t>(pool.threads()));
+    blocks_.resize(text_slots(pool));
   }
 
   TextSummary read() {
@@ -188,9 +189,14 @@ TextSummary TextReader::read(ThreadPool& pool, const BlockWork& work, const Prog
   return TextPass(*this, pool, work, progress).read();
 }
 
+std::size_t text_slots(const ThreadPool& pool) {
+  return pool.threads() == 1 ? 1 : kBlocksAThread * static_cast<std::size_t>(pool.threads());
+}
+
 int reading_threads(std::uint64_t bytes, std::int64_t threads) {
   const auto most = static_cast<std::uint64_t>(threads > 0 ? threads : usable_threads());
-  return static_cast<int>(std::clamp<std::uint64_t>(bytes / kBlock, 1, std::min(most, kMostThreads)));
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(bytes / (kBlocksAThread * kBlock), 1, std::min(most, kMostThreads)));
 }
 
 }  // namespace chargpt

@@ -31,13 +31,12 @@ void put(std::string& bytes, std::uint64_t number) { bytes += bytes_of(&number, 
 
 template <class Narrow>
 void append_narrow(std::string& bytes, std::span<const std::int32_t> ids) {
-  const std::size_t before = bytes.size();
-  bytes.resize(before + ids.size() * sizeof(Narrow));
-  char* to = bytes.data() + before;
-  for (const std::int32_t id : ids) {
-    const auto narrow = static_cast<Narrow>(id);
-    std::memcpy(to, &narrow, sizeof narrow);
-    to += sizeof narrow;
+  std::array<Narrow, 2048> narrow;
+  while (!ids.empty()) {
+    const auto piece = ids.first(std::min(ids.size(), narrow.size()));
+    std::transform(piece.begin(), piece.end(), narrow.begin(), [](std::int32_t id) { return static_cast<Narrow>(id); });
+    bytes += bytes_of(narrow.data(), piece.size());
+    ids = ids.subspan(piece.size());
   }
 }
 

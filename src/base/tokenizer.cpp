@@ -140,8 +140,12 @@ std::int32_t Tokenizer::id(char32_t character) const {
 }
 
 void Tokenizer::ids(std::u32string_view characters, std::span<std::int32_t> ids) const {
-  std::transform(characters.begin(), characters.end(), ids.begin(),
-                 [this](char32_t character) { return id(character); });
+  const std::span<const std::int32_t> known = ids_;
+  const std::int32_t otherwise = unknown_mark_ ? unknown_mark_id() : -1;
+  std::transform(characters.begin(), characters.end(), ids.begin(), [=](char32_t character) {
+    const std::int32_t id = character < known.size() ? known[character] : -1;
+    return id < 0 ? otherwise : id;
+  });
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::u32string_view text, const std::string& source) const {

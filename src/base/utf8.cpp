@@ -49,6 +49,27 @@ bool is_ascii_word(const char* bytes) {
   return (word & 0x8080808080808080U) == 0;
 }
 
+constexpr std::ptrdiff_t kThree = 3;  // bytes of most characters beyond the Latin, Greek, Cyrillic and Semitic ones
+
+/// What three bytes, whose first one begins a sequence of three, stand for.
+char32_t three_byte_code_point(const char* bytes) {
+  const auto bits = [bytes](std::size_t i, unsigned mask) { return static_cast<unsigned char>(bytes[i]) & mask; };
+  return bits(0, 0x0F) << 12 | bits(1, 0x3F) << 6 | bits(2, 0x3F);
+}
+
+bool begins_three_bytes(char lead) { return (lead & 0xF0) == 0xE0; }
+
+bool is_continuation(char byte) { return (byte & 0xC0) == 0x80; }
+
+/// Whether three bytes are a well-formed sequence: neither one longer than need be nor a surrogate. Few and plain
+/// comparisons, since text in such characters passes here byte by byte.
+bool is_three_byte_sequence(const char* bytes) {
+  const auto bits = [bytes](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])}; };
+  const std::uint32_t word = bits(0) | bits(1) << 8 | bits(2) << 16;
+  const std::uint32_t high = word & 0x00200F;  // the highest five bits of the code point
+  return (word & 0xC0C0F0) == 0x8080E0 && high != 0 && high != 0x00200D;
+}
+
 /// Bytes of the well-formed sequence that `text` begins with (Unicode standard, table 3-7); 0 when there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto within = [text](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -81,33 +102,44 @@ std::u32string decode_utf8(std::string_view text, const std::string& source) {
 }
 
 void append_valid_utf8(std::string_view text, std::u32string& code_points) {
-  const std::size_t before = code_points.size();
-  code_points.resize(before + text.size());  // as many as there are at most
-  char32_t* to = code_points.data() + before;
+  constexpr std::size_t kPiece = 4096;  // stays in the cache between the zeroing of its characters and their decoding
+  std::size_t size = code_points.size();
+  code_points.reserve(size + text.size());  // as many as there are at most
   const char *at = text.data(), *const end = at + text.size();
   while (at != end) {
-    if (end - at >= kWord && is_ascii_word(at)) {
-      to = std::copy_n(reinterpret_cast<const unsigned char*>(at), kWord, to);
-      at += kWord;
-    } else {
-      *to++ = utf8::unchecked::next(at);
+    const char* const piece_end = at + std::min<std::ptrdiff_t>(kPiece, end - at);
+    code_points.resize(size + static_cast<std::size_t>(piece_end - at));
+    char32_t* to = code_points.data() + size;
+    while (at < piece_end) {
+      if (piece_end - at >= kWord && is_ascii_word(at)) {
+        to = std::copy_n(reinterpret_cast<const unsigned char*>(at), kWord, to);
+        at += kWord;
+      } else if (begins_three_bytes(*at)) {
+        *to++ = three_byte_code_point(at);
+        at += kThree;
+      } else {
+        *to++ = utf8::unchecked::next(at);
+      }
     }
+    size = static_cast<std::size_t>(to - code_points.data());
   }
-  code_points.resize(static_cast<std::size_t>(to - code_points.data()));
+  code_points.resize(size);
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (text.size() - at >= kWord && is_ascii_word(text.data() + at)) {
+  const char *at = text.data(), *const end = at + text.size();
+  while (at != end) {
+    if (end - at >= kWord && is_ascii_word(at)) {
       at += kWord;
-      continue;
+    } else if (end - at >= kThree && is_three_byte_sequence(at)) {
+      at += kThree;
+    } else {
+      const std::size_t length = sequence_length({at, end});
+      if (length == 0) break;
+      at += length;
     }
-    const std::size_t length = sequence_length(text.substr(at));
-    if (length == 0) break;
-    at += length;
   }
-  return at;
+  return static_cast<std::size_t>(at - text.data());
 }
 
 void TextPlace::advance(std::string_view text) {
@@ -118,7 +150,7 @@ void TextPlace::advance(std::string_view text) {
     column = 1;
     text.remove_prefix(newline + 1);
   }
-  column += std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; });
+  column += std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); });
 }
 
 std::string describe_invalid_utf8(std::string_view text, std::size_t offset, TextPlace place) {

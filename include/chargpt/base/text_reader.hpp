@@ -12,7 +12,10 @@
 
 namespace chargpt {
 
-/// What is done with the blocks of a text. Some blocks are held at a time, in slots from 0 on.
+/// Blocks of a text that are held at a time when these threads read it.
+std::size_t text_slots(const ThreadPool& pool);
+
+/// What is done with the blocks of a text, each of which is held in one of text_slots(), numbered from 0.
 struct BlockWork {
   /// Called once for each block from any of the pool's threads, in any order; may be empty.
   std::function<void(const TextBlock&, std::size_t slot, std::size_t worker)> at_once;
