@@ -36,6 +36,9 @@ def main():
             continue
         losses[run] = chargpt("eval", "--run", run)["nats_per_char"]
         print(f"{rate} {losses[run]:.6f} ({trained['step']} steps)")
+    if not losses:
+        print("all diverged")
+        sys.exit(DIVERGED)
     best = min(losses, key=losses.get)
     print(f"best: {best}")
     print(chargpt("sample", "--run", best, "--prompt", "the ", "--length", "100")["text"])

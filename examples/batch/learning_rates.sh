@@ -6,6 +6,7 @@ set -euo pipefail
 chargpt=${CHARGPT:-chargpt}
 config=$1 text=$2 out=$3
 shift 3
+mkdir -p "$(dirname "$out")"
 
 for rate in "$@"; do
   run=$out/rate-$rate code=0
@@ -16,7 +17,9 @@ for rate in "$@"; do
     76) echo "$rate diverged" && continue ;;
     *) exit "$code" ;; # 129, 130, 143: stopped and saved
   esac
-  loss=$("$chargpt" eval --quiet --run "$run" --json | sed -n 's/.*"nats_per_char": *\([0-9.]*\).*/\1/p')
+  loss=$("$chargpt" eval --quiet --run "$run" --json | sed -n 's/.*"nats_per_char": *\([0-9.e+-]*\).*/\1/p')
   echo "$rate $loss"
 done | tee "$out.txt"
-echo "best: $(grep -v diverged "$out.txt" | sort -k 2 -g | head -n 1)"
+best=$(sed '/diverged/d' "$out.txt" | sort -k 2 -g | head -n 1)
+[[ $best ]] || { echo "all diverged" && exit 76; }
+echo "best: $best"

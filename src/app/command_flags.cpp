@@ -124,8 +124,10 @@ void add_sweep(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(1, 1024));
   command
       .add_option("--index", arguments.index, "Do run K only, counted from 0 as --dry-run lists them (for job arrays)")
-      ->type_name("K");
-  command.add_flag("--dry-run", arguments.dry_run, "Check every run and list them; write nothing");
+      ->type_name("K")
+      ->check(CLI::Number);
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "Check every run's config and data and list the runs; write nothing");
   command.add_flag("--fail-fast", arguments.fail_fast, "Save and stop all runs when one fails");
 }
 

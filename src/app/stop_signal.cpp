@@ -38,23 +38,17 @@ void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, nullptr);
 }
 
-void ignore_failing_writes() {
-  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-}
-
 }  // namespace
 
 const std::atomic<int>& catch_stop_signals(std::span<const int> signals) {
   std::atomic<int>& number = stop_signal();
   for (const int signal : signals) handle(signal, on_signal);
-  ignore_failing_writes();
   return number;
 }
 
 const std::atomic<int>& count_interrupts() {
   std::atomic<int>& count = stop_signal();
   handle(SIGINT, on_interrupt);
-  ignore_failing_writes();
   return count;
 }
 

@@ -19,6 +19,7 @@
 #include "chargpt/base/table.hpp"
 #include "chargpt/base/terminal.hpp"
 #include "chargpt/base/thread_pool.hpp"
+#include "chargpt/base/visible_gpus.hpp"
 #include "chargpt/kernels/fma_peak.hpp"
 
 namespace chargpt {
@@ -54,6 +55,19 @@ void require_flags_apart(const Arguments& arguments, const Grid& grid) {
   }
 }
 
+/// A placeholder could say the base's value alone.
+void require_fixed_folder(const std::string& out, const Grid& grid, const std::string& source) {
+  for (const Json& point : grid.points) {
+    for (const auto& [key, value] : point.items()) {
+      if (out.find("{" + key + "}") == std::string::npos) continue;
+      throw Error(ExitCode::usage,
+                  fmt::format("--out has {{{}}}, which {} varies: the folder is one for all runs, whose "
+                              "own folders in it are named after what varies",
+                              key, source));
+    }
+  }
+}
+
 void require_ours(const SweepPaths& paths) {
   const std::string& folder = paths.root;
   if (fs::exists(folder) && !fs::is_directory(folder)) {
@@ -74,6 +88,7 @@ Sweep prepare(const Arguments& arguments) {
   const std::string text = read_file(arguments.grid, kMaxGridBytes, ExitCode::usage);
   const Grid grid = parse_grid(text, arguments.grid, static_cast<std::uint64_t>(base.run.seed));
   require_flags_apart(arguments, grid);
+  require_fixed_folder(arguments.out, grid, arguments.grid);
   Sweep sweep{SweepPaths(fill_placeholders(arguments.out, base)), base, plan_runs(base, grid, arguments.grid)};
   if (!arguments.out.empty()) require_ours(sweep.paths);
   const auto count = static_cast<std::int64_t>(sweep.runs.size());
@@ -94,7 +109,8 @@ std::int64_t most_threads(const Sweep& sweep) {
   return threads;
 }
 
-/// One for each processor and thread of a run, or fewer where memory for them is short.
+/// One for each processor and thread of a run, but several for each GPU where runs may take one; fewer where memory for
+/// them is short.
 int worker_count(const Arguments& arguments, const Sweep& sweep) {
   if (arguments.index) return 1;
   if (arguments.workers) return static_cast<int>(*arguments.workers);
@@ -102,7 +118,12 @@ int worker_count(const Arguments& arguments, const Sweep& sweep) {
   std::int64_t parameters = 0;
   for (const SweepRun& run : sweep.runs) parameters = std::max(parameters, run.parameters());
   const std::int64_t fit = available_memory() / (kLibrary + parameters * kBytes);
-  const std::int64_t wanted = usable_threads() / most_threads(sweep);
+  constexpr std::size_t kWorkersAGpu = 4;
+  const auto gpus = static_cast<std::int64_t>(kWorkersAGpu * visible_gpus().size());
+  const bool on_cpu = gpus == 0 || std::all_of(sweep.runs.begin(), sweep.runs.end(),
+                                               [](const SweepRun& run) { return run.config.run.device == "cpu"; });
+  const std::int64_t processors = usable_threads() / most_threads(sweep);
+  const std::int64_t wanted = on_cpu ? processors : std::min(processors, gpus);
   return static_cast<int>(std::max<std::int64_t>(1, std::min(wanted, fit)));
 }
 
@@ -159,10 +180,7 @@ std::string plan_table(const Json& report) {
                      report["estimated_bytes"].get<double>() / 1e6);
 }
 
-int report_plan(const Arguments& arguments, Sweep sweep) {
-  std::vector<SweepRun> known;
-  if (!arguments.out.empty() && fs::exists(sweep.paths.plan())) known = read_plan(sweep.paths);
-  name_runs(sweep.runs, known);
+int report_plan(const Arguments& arguments, const Sweep& sweep) {
   const Json report = plan_report(planned_rows(sweep, expected_speed()), worker_count(arguments, sweep));
   write_output(arguments.json ? report.dump(2) + "\n" : plan_table(report));
   return 0;
@@ -189,9 +207,14 @@ int exit_code(const SweepReport& report, int stop_signal, bool alone) {
   return report.failed > 0 ? static_cast<int>(ExitCode::internal) : 0;
 }
 
+/// Those that this process is to do.
+std::vector<SweepRun> chosen(const Arguments& arguments, const std::vector<SweepRun>& runs) {
+  return arguments.index ? std::vector{runs[static_cast<std::size_t>(*arguments.index)]} : runs;
+}
+
 int train_runs(const Arguments& arguments, Sweep& sweep) {
   note_plan(sweep.paths, sweep.runs);
-  if (arguments.index) sweep.runs = {sweep.runs[static_cast<std::size_t>(*arguments.index)]};
+  sweep.runs = chosen(arguments, sweep.runs);
   SweepOptions options;
   options.workers = worker_count(arguments, sweep);
   options.threads = most_threads(sweep);
@@ -214,7 +237,9 @@ int train_runs(const Arguments& arguments, Sweep& sweep) {
 
 int run_sweep(const Arguments& arguments) {
   Sweep sweep = prepare(arguments);
-  if (arguments.dry_run) return report_plan(arguments, std::move(sweep));
+  name_by_plan(sweep.paths, sweep.runs);
+  if (arguments.dry_run) return report_plan(arguments, sweep);
+  check_machine(sweep.paths, chosen(arguments, sweep.runs));
   if (arguments.index) return train_runs(arguments, sweep);  // others of the array train here too
   const RunLock lock(sweep.paths.root);
   return train_runs(arguments, sweep);

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 
 #include "chargpt/app/sweep_display.hpp"
 #include "chargpt/app/sweep_worker.hpp"
+#include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/device_name.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/visible_gpus.hpp"
 
@@ -32,11 +35,12 @@ std::vector<int> usable_processors() {
   return processors;
 }
 
-/// One part of the processors for each worker, where there are enough; else none, and the system deals them out.
+/// One part of the processors for each worker, where the workers take them all; else none, and the system deals them
+/// out: another sweep, or a job of the same array, would take the same ones.
 std::vector<std::vector<int>> share_processors(std::size_t workers, std::size_t each) {
   const std::vector<int> all = usable_processors();
   std::vector<std::vector<int>> parts(workers);
-  if (workers * each > all.size()) return parts;
+  if (workers * each > all.size() || all.size() - workers * each >= each) return parts;
   for (std::size_t w = 0; w < workers; ++w) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(w * each);
     parts[w].assign(begin, begin + static_cast<std::ptrdiff_t>(each));
@@ -50,10 +54,22 @@ bool names_a_gpu(const std::vector<SweepRun>& runs) {
                      [](const SweepRun& run) { return parse_device_name(run.config.run.device).index.has_value(); });
 }
 
+/// The GPUs that workers take in turn; empty: each sees all.
+std::vector<std::string> shared_gpus(const std::vector<SweepRun>& runs) {
+  return names_a_gpu(runs) ? std::vector<std::string>{} : visible_gpus();
+}
+
 /// What a run asks of the machine that not every machine has.
 std::string demands(const Config& config) {
-  return fmt::format("{} {} {} {}", config.run.device, name(config.run.precision), config.run.tf32,
-                     name(config.model.attention));
+  return fmt::format("{} {} {} {} {}", config.run.device, name(config.run.precision), config.run.tf32,
+                     name(config.model.attention), config.run.pin ? config.run.threads : 0);
+}
+
+/// The same of a run that may not fit into the memory, with all that decides how much it takes.
+std::string demands(const SweepRun& run, double available) {
+  const std::string kind = demands(run.config);
+  if (run.most_memory() <= available) return kind;
+  return fmt::format("{} {} {}", kind, to_json(run.config)["model"].dump(), run.config.train.windows_per_pass());
 }
 
 /// The last of what a failed run said, without the word before it.
@@ -61,6 +77,15 @@ std::string reason(const std::vector<std::string>& lines) {
   if (lines.empty()) return "no message";
   const std::string prefix = "error: ", &last = lines.back();
   return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
+}
+
+/// For a moment, or until there is something to read; a signal ends it too.
+void wait_for(const std::vector<int>& descriptors) {
+  std::vector<pollfd> polls;
+  std::transform(descriptors.begin(), descriptors.end(), std::back_inserter(polls), [](int descriptor) {
+    return pollfd{descriptor, POLLIN, 0};
+  });
+  poll(polls.data(), polls.size(), kPollMilliseconds);
 }
 
 class SweepRunner {
@@ -77,9 +102,8 @@ class SweepRunner {
     const std::size_t workers = std::min(static_cast<std::size_t>(options_.workers), waiting_.size());
     if (workers == 0) return report_;
     processors_ = share_processors(workers, static_cast<std::size_t>(options_.threads));
-    if (!names_a_gpu(runs_)) gpus_ = visible_gpus();
+    gpus_ = shared_gpus(runs_);
     workers_.resize(workers);
-    check_machine();
     display_.say(fmt::format("{} of {} runs to do, {} at once; written to {}", waiting_.size(), report_.runs, workers,
                              paths_.root));
     while (start_runs()) {
@@ -110,20 +134,6 @@ class SweepRunner {
     return *workers_[w];
   }
 
-  /// One run of each kind is tried as far as its first step, but for the kind that every machine can do.
-  void check_machine() {
-    std::map<std::string, std::size_t> kinds;
-    for (const std::size_t run : waiting_) kinds.emplace(demands(runs_[run].config), run);
-    kinds.erase(demands(Config{}));
-    for (const auto& [kind, run] : kinds) {
-      worker(0).check(run);
-      std::optional<int> code;
-      while (!(code = worker(0).take())) wait();
-      if (*code == 0) continue;
-      throw Error(static_cast<ExitCode>(*code), fmt::format("{}: {}", runs_[run].name, reason(worker(0).last_lines())));
-    }
-  }
-
   /// Gives idle workers runs. False when nothing is in progress any more.
   bool start_runs() {
     bool busy = false;
@@ -131,6 +141,7 @@ class SweepRunner {
       const bool idle = !workers_[w] || !workers_[w]->run();
       if (idle && !stopping_ && !waiting_.empty()) {
         display_.begin(waiting_.front());
+        remove_outcome(paths_, runs_[waiting_.front()]);
         worker(w).start(waiting_.front());
         waiting_.pop_front();
       }
@@ -139,13 +150,13 @@ class SweepRunner {
     return busy;
   }
 
-  void wait() {
-    std::vector<pollfd> polls;
+  void wait() const {
+    std::vector<int> descriptors;
     for (const auto& worker : workers_) {
       if (!worker || !worker->run()) continue;
-      for (const int descriptor : worker->descriptors()) polls.push_back({descriptor, POLLIN, 0});
+      for (const int descriptor : worker->descriptors()) descriptors.push_back(descriptor);
     }
-    poll(polls.data(), polls.size(), kPollMilliseconds);  // a signal ends it too
+    wait_for(descriptors);
   }
 
   void take(std::size_t w) {
@@ -228,6 +239,25 @@ class SweepRunner {
 };
 
 }  // namespace
+
+void check_machine(const SweepPaths& paths, const std::vector<SweepRun>& runs) {
+  const auto available = static_cast<double>(available_memory());
+  std::map<std::string, std::size_t> kinds;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (!has_ended(paths, runs[run])) kinds.emplace(demands(runs[run], available), run);
+  }
+  kinds.erase(demands(Config{}));
+  if (kinds.empty()) return;
+  const std::vector<std::string> gpus = shared_gpus(runs);
+  SweepWorker worker(paths, runs, {{}, gpus.empty() ? "" : gpus.front(), false});
+  for (const auto& [kind, run] : kinds) {
+    worker.check(run);
+    std::optional<int> code;
+    while (!(code = worker.take())) wait_for(worker.descriptors());
+    if (*code == 0) continue;
+    throw Error(static_cast<ExitCode>(*code), fmt::format("{}: {}", runs[run].name, reason(worker.last_lines())));
+  }
+}
 
 SweepReport run_sweep_plan(const SweepPaths& paths, const std::vector<SweepRun>& runs, const SweepOptions& options) {
   return SweepRunner(paths, runs, options).run();

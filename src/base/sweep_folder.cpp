@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "chargpt/base/config_loader.hpp"
 #include "chargpt/base/file.hpp"
@@ -68,15 +71,46 @@ std::vector<SweepRun> parse_plan(const std::string& path) {
   }
 }
 
+using DataPaths = std::array<std::string, 3>;
+
+DataPaths data_paths(const SweepRun& run) {
+  return {run.config.data.path, run.config.data.val_path, run.config.data.test_path};
+}
+
+/// Where some of the known runs are met again with their data in another place, the others' lies there too. The place
+/// would else pass for something that varies.
+void follow_data(std::vector<SweepRun>& known, const std::vector<SweepRun>& runs) {
+  std::map<std::string, DataPaths> places;
+  for (const SweepRun& run : runs) places.emplace(run.content, data_paths(run));
+  std::map<DataPaths, DataPaths> moved;
+  for (const SweepRun& run : known) {
+    const auto place = places.find(run.content);
+    if (place != places.end()) moved.emplace(data_paths(run), place->second);
+  }
+  for (SweepRun& run : known) {
+    const auto to = moved.find(data_paths(run));
+    if (to != moved.end())
+      std::tie(run.config.data.path, run.config.data.val_path, run.config.data.test_path) =
+          std::tie(to->second[0], to->second[1], to->second[2]);
+  }
+}
+
 }  // namespace
+
+std::vector<SweepRun> name_by_plan(const SweepPaths& paths, std::vector<SweepRun>& runs) {
+  std::vector<SweepRun> known;
+  if (fs::exists(paths.plan())) known = parse_plan(paths.plan());
+  follow_data(known, runs);
+  name_runs(runs, known);
+  return known;
+}
 
 void note_plan(const SweepPaths& paths, std::vector<SweepRun>& runs) {
   make_folders(paths.root);
   const Descriptor lock = lock_plan(paths);
   remove_leftovers(paths.root, {".tmp-sweep.json-"});
-  std::vector<SweepRun> known;
-  if (fs::exists(paths.plan())) known = parse_plan(paths.plan());
-  name_runs(runs, known);
+  remove_leftovers(paths.outcomes(), {".tmp-"});
+  const std::vector<SweepRun> known = name_by_plan(paths, runs);
   std::set<std::string> current;
   for (const SweepRun& run : runs) current.insert(run.content);
   Json all = Json::array();
@@ -112,6 +146,11 @@ bool has_ended(const SweepPaths& paths, const SweepRun& run) {
   const bool settled =
       outcome && (outcome->exit_code == 0 || outcome->exit_code == static_cast<int>(ExitCode::diverged));
   return settled && is_run_folder(paths.run(run));
+}
+
+void remove_outcome(const SweepPaths& paths, const SweepRun& run) {
+  std::error_code ignored;  // one that stays is only out of date
+  fs::remove(paths.outcome(run), ignored);
 }
 
 void write_outcome(const SweepPaths& paths, const SweepRun& run, const SweepOutcome& outcome) {

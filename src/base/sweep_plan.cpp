@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -76,10 +78,26 @@ class DataReader {
   std::size_t kept_bytes_ = 0;
 };
 
+/// Keys and sections that change nothing of what a run learns and records of it.
+constexpr std::array kWithoutEffect = {"data.path", "data.val_path",    "data.test_path",  "data.cache", "train.keep",
+                                       "run.pin",   "run.stop_signals", "run.tensorboard", "sample."};
+
+bool has_effect(std::string_view key) {
+  return std::none_of(kWithoutEffect.begin(), kWithoutEffect.end(), [key](std::string_view other) {
+    return other.ends_with('.') ? key.starts_with(other) : key == other;
+  });
+}
+
+/// Of the keys only those that are not at their defaults, so that a program with more keys knows the run too.
 std::string content_of(const Config& config, const DataFacts& data) {
-  Json json = to_json(config);
-  for (const char* key : {"path", "val_path", "test_path", "cache"}) json["data"].erase(key);
-  return xxh3_128(Json{json, data.fingerprint}.dump());
+  Config own = config, plain;
+  const KeyList keys = describe(own), defaults = describe(plain);
+  Json content = Json::object();
+  for (const ConfigKey& key : keys.keys()) {
+    const Json value = key.get();
+    if (has_effect(key.name) && value != defaults.find(key.name)->get()) content[key.name] = value;
+  }
+  return xxh3_128(Json{content, data.fingerprint}.dump());
 }
 
 /// " (model.width=9, run.seed=2)", cut where it is long.
@@ -131,6 +149,16 @@ double SweepRun::operations() const {
   const auto weights = static_cast<double>(parameters() - (vocabulary + model.context) * model.width);
   const double attention = 2.0 * static_cast<double>(model.layers * model.width * model.context);
   return characters() * 3.0 * (2.0 * weights + attention);
+}
+
+double SweepRun::most_memory() const {
+  // Weights, gradients, moments and two copies; of a position what the widest path keeps for the way back.
+  const ModelConfig& model = config.model;
+  constexpr std::int64_t kCopies = 6, kWidths = 40, kScores = 5, kLogits = 4;
+  const std::int64_t layer = kWidths * model.width + kScores * model.heads * model.context;
+  const auto position = static_cast<double>(model.layers * layer + kLogits * vocabulary);
+  const double positions = static_cast<double>(config.train.windows_per_pass()) * static_cast<double>(model.context);
+  return sizeof(float) * (static_cast<double>(kCopies * parameters()) + positions * position);
 }
 
 std::int64_t SweepRun::disk_bytes() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numbers>
 
 #include "chargpt/base/nearest.hpp"
@@ -25,8 +26,10 @@ Json or_null(const std::optional<T>& value) {
 Json or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 const char* state_of(const std::optional<SweepOutcome>& outcome, const std::string& folder) {
-  if (outcome) return outcome->exit_code == 0 ? "finished" : "failed";
-  return is_run_folder(folder) ? "unfinished" : "waiting";
+  const bool begun = is_run_folder(folder);
+  if (outcome && outcome->exit_code != 0) return "failed";
+  if (outcome && begun) return "finished";
+  return begun ? "unfinished" : "waiting";
 }
 
 /// Empty where the run has recorded nothing.
@@ -79,12 +82,14 @@ bool is_value(const Json& cell, const std::string& text) {
 struct Group {
   Json keys = Json::object();
   std::vector<double> final_losses, best_losses, seconds;
+  std::int64_t failed = 0;
   Json parameters;
 };
 
 void add_summary(Json& object, const std::string& name, const std::vector<double>& values) {
-  const SampleSummary summary = summarize(values);
-  object[name + "_mean"] = summary.mean;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const SampleSummary summary = values.empty() ? SampleSummary{0, none, none, none, none} : summarize(values);
+  object[name + "_mean"] = or_null(summary.mean);
   object[name + "_sd"] = or_null(summary.deviation);
   object[name + "_low"] = or_null(summary.low);
   object[name + "_high"] = or_null(summary.high);
@@ -93,11 +98,20 @@ void add_summary(Json& object, const std::string& name, const std::vector<double
 Json to_row(const Group& group) {
   Json row = group.keys;
   row["n"] = group.final_losses.size();
+  row["failed"] = group.failed;
   add_summary(row, "final_loss", group.final_losses);
   add_summary(row, "best_loss", group.best_losses);
   row["parameters"] = group.parameters;
-  row["seconds"] = summarize(group.seconds).mean;
+  row["seconds"] = group.seconds.empty() ? Json(nullptr) : Json(summarize(group.seconds).mean);
   return row;
+}
+
+void add(Group& group, const Json& row) {
+  if (row.at("state") == "failed") ++group.failed;
+  if (row.at("state") != "finished" || row.at("final_loss").is_null()) return;
+  group.final_losses.push_back(row.at("final_loss"));
+  group.best_losses.push_back(row.at("best_loss"));
+  group.seconds.push_back(row.at("seconds"));
 }
 
 }  // namespace
@@ -112,16 +126,13 @@ Json sweep_rows(const SweepPaths& paths, const std::vector<SweepRun>& runs) {
 Json group_over_seeds(const Json& rows, const std::vector<std::string>& varied) {
   std::vector<Group> groups;
   for (const Json& row : rows) {
-    if (row.at("state") != "finished" || row.at("final_loss").is_null()) continue;
     Json keys = Json::object();
     for (const std::string& key : varied) {
       if (key != "run.seed") keys[key] = row.at(key);
     }
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) { return other.keys == keys; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{keys, {}, {}, {}, row.at("parameters")});
-    group->final_losses.push_back(row.at("final_loss"));
-    group->best_losses.push_back(row.at("best_loss"));
-    group->seconds.push_back(row.at("seconds"));
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{keys, {}, {}, {}, 0, row.at("parameters")});
+    add(*group, row);
   }
   Json grouped = Json::array();
   for (const Group& group : groups) grouped.push_back(to_row(group));

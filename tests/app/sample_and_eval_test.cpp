@@ -113,6 +113,15 @@ TEST_F(SampleAndEval, AClosedPipeEndsQuietlyAndAFullDiskDoesNot) {
   EXPECT_EQ(full.code, 74);
 }
 
+TEST_F(SampleAndEval, SoDoesOneOfAnyOtherCommand) {
+  for (const char* words : {"--help", "--version", "config show", "config schema", "inspect runs/r --json",
+                            "explain --run runs/r --text the", "metrics plot runs/r", "data stats --data d.txt"}) {
+    const std::string to_nobody = "exec 3> >(:); wait $!; " + std::string(CHARGPT_PROGRAM) + " " + words + " >&3";
+    const ProgramResult result = run_program({"/bin/bash", "-c", to_nobody}, {.folder = dir_.path()});
+    EXPECT_EQ(result.code, 0) << words << ": " << result.err;
+  }
+}
+
 TEST_F(SampleAndEval, TheLocaleDoesNotChangeTheBytes) {
   dir_.write("poem.txt", [] {
     std::string text;

@@ -1,9 +1,13 @@
+#include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "app/support.hpp"
 #include "chargpt/base/run_folder.hpp"
+#include "chargpt/base/thread_pool.hpp"
 
 namespace chargpt {
 namespace {
@@ -75,7 +79,53 @@ TEST_F(Sweep, TheDataIsReadOnce) {
 TEST_F(Sweep, WhatTheMachineLacksIsFoundBeforeTheFirstRun) {
   dir_.write("g.json", R"({"grid": {"run.device": ["cpu", "cuda:99"]}})");
   expect_error(sweep({"--out", "s"}), 2, {"device=cuda_99: run.device is \"cuda:99\""});
-  EXPECT_FALSE(exists("s/device=cpu"));
+  dir_.write("g.json", R"({"grid": {"run.threads": [1, 4000]}})");
+  expect_error(sweep({"--out", "s", "--set", "run.pin=true"}), 2, {"threads=4000: run.pin binds each of 4000 threads"});
+  dir_.write("g.json", R"({"list": [{}, {"model.width": 65536, "model.layers": 48}]})");
+  expect_error(sweep({"--out", "s"}), 77, {"width=65536", "parameters take"});
+  EXPECT_FALSE(exists("s"));
+}
+
+std::string processors_of(const std::string& process) {
+  std::ifstream status("/proc/" + process + "/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with("Cpus_allowed_list:")) continue;
+  return line;
+}
+
+/// Two sweeps, or two jobs of an array, would else compete for the first ones.
+TEST_F(Sweep, WorkersArePinnedOnlyWhereTheyTakeAllProcessors) {
+  const std::string cores = std::to_string(usable_threads());
+  dir_.write("g.json", R"({"seeds": )" + cores + "}");
+  const auto watched = [&](const std::vector<std::string>& more, std::size_t workers, const auto& as_wanted) {
+    ProgramOptions options;
+    bool seen = false;
+    options.on_stderr = [&, sent = false](pid_t pid, const std::string&) mutable {
+      if (std::exchange(sent, true)) return;
+      const std::string id = std::to_string(pid), children = "/proc/" + id + "/task/" + id + "/children";
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (!seen && std::chrono::steady_clock::now() < until) {
+        std::ifstream text(children);
+        const std::vector<std::string> found(std::istream_iterator<std::string>(text), {});
+        const bool begun = exists("s/seed=1/checkpoints/best") || exists("s/run/checkpoints/best");
+        seen = begun && found.size() == workers && std::all_of(found.begin(), found.end(), as_wanted);
+        usleep(1000);
+      }
+      kill(pid, SIGTERM);
+    };
+    std::vector<std::string> words = {"sweep", "--config",           "t.json", "--grid", "g.json", "--out", "s",
+                                      "--set", "train.steps=1000000"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(chargpt(words, options).code, 143);
+    return seen;
+  };
+  const auto has_one = [](const std::string& pid) {
+    return processors_of(pid).find_first_of("-,") == std::string::npos;
+  };
+  const auto has_all = [](const std::string& pid) { return processors_of(pid) == processors_of("self"); };
+  EXPECT_TRUE(watched({}, static_cast<std::size_t>(usable_threads()), has_one));
+  std::filesystem::remove_all(dir_ / "s");
+  EXPECT_TRUE(watched({"--index", "0"}, 1, has_all));
 }
 
 TEST_F(Sweep, TheReportShowsTheRunsThatHaveBegun) {
@@ -161,6 +211,7 @@ TEST_F(Sweep, OneRunOfAnArrayHasTrainsExitCode) {
   EXPECT_FALSE(exists("s/width=8,seed=1"));
   expect_error(sweep({"--out", "s", "--index", "4"}), 2, {"--index", "0 to 3"});
   expect_error(sweep({"--out", "s", "--index", "-1"}), 2, {"--index", "0 to 3"});
+  expect_error(sweep({"--out", "s", "--index", ""}), 2, {"--index"});  // of a job that is no array
   dir_.write("g.json", R"({"list": [{"optimizer.learning_rate": 1e30}]})");
   EXPECT_EQ(sweep({"--out", "d", "--index", "0"}).code, 76);
 }
@@ -175,6 +226,7 @@ TEST_F(Sweep, AMistakeIsFoundBeforeAnythingIsWritten) {
   dir_.write("home/thesis.tex", "precious");
   expect_error(sweep({"--out", "home"}), 2, {"home is not empty"});
   expect_error(sweep({"--out", "s", "--workers", "0"}), 2, {"--workers"});
+  expect_error(sweep({"--out", "s{model.width}"}), 2, {"--out has {model.width}, which g.json varies"});
   dir_.write("g.json", R"({"grid": {"model.width": [8, 9]}})");
   expect_error(sweep({"--out", "s"}), 2, {"g.json, point 2 (model.width=9)", "model.heads"});
   expect_error(chargpt({"sweep", "--grid", "missing.json", "--config", "t.json", "--out", "s"}), 66, {"missing.json"});

@@ -40,6 +40,27 @@ TEST_F(SweepFolder, AnotherPlanKeepsWhatWasThere) {
   EXPECT_EQ(names, (std::vector<std::string>{"width=16", "width=32", "width=8"}));
 }
 
+TEST_F(SweepFolder, DataThatHasMovedIsNothingThatVaries) {
+  auto first = plan(R"({"grid": {"model.width": [8, 16]}})");
+  note_plan(paths_, first);
+  base_.data.path = dir_.write("moved.txt", text_);
+  auto second = plan(R"({"grid": {"model.width": [8, 32]}})");
+  note_plan(paths_, second);
+  EXPECT_EQ(second[1].name, "width=32");
+  const auto all = read_plan(paths_);
+  EXPECT_EQ(varied_keys(all), std::vector<std::string>{"model.width"});
+  EXPECT_EQ(all.back().config.data.path, base_.data.path);
+}
+
+TEST_F(SweepFolder, WhatIsBegunAgainHasNoOutcomeAnyMore) {
+  auto runs = plan("{}");
+  note_plan(paths_, runs);
+  write_outcome(paths_, runs[0], {runs[0].content, 74, {"error"}});
+  remove_outcome(paths_, runs[0]);
+  remove_outcome(paths_, runs[0]);
+  EXPECT_FALSE(read_outcome(paths_, runs[0]));
+}
+
 TEST_F(SweepFolder, PlansAtTheSameTimeLoseNothing) {
   std::vector<std::thread> threads;
   for (int width = 2; width <= 20; width += 2) {

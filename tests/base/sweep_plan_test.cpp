@@ -52,12 +52,32 @@ TEST_F(SweepPlan, ContentIsTheConfigAndTheDataButNotWhereItLies) {
   base_.data.path = dir_.write("moved.txt", text_);
   EXPECT_EQ(plan("{}")[0].content, before);
   base_.data.cache = "off";
-  EXPECT_EQ(plan("{}")[0].content, before) << "where ids are kept changes none";
+  base_.sample.temperature = 0.5;
+  base_.train.keep = 3;
+  base_.run.stop_signals = "TERM";
+  base_.run.pin = base_.run.tensorboard = true;
+  EXPECT_EQ(plan("{}")[0].content, before) << "none of these changes a result";
   base_.train.batch += 1;
   EXPECT_NE(plan("{}")[0].content, before);
   base_.train.batch -= 1;
   base_.data.path = dir_.write("moved.txt", text_ + "x");
   EXPECT_NE(plan("{}")[0].content, before);
+}
+
+/// Else a newer program would repeat the runs of an older one's sweeps.
+TEST_F(SweepPlan, ContentStaysWhenTheProgramGetsMoreKeys) {
+  base_ = Config{};
+  base_.data.path = dir_.write("kept.txt", std::string(5000, 'a') + std::string(5000, 'b'));
+  base_.model.width = 48;
+  EXPECT_EQ(plan("{}")[0].content, "e70ce9b03e03dd39324f2f7556166a1c");
+}
+
+TEST_F(SweepPlan, ARunFitsIntoTheMostMemoryThatItSaysItTakes) {
+  const SweepRun small = plan("{}")[0];
+  EXPECT_GT(small.most_memory(), 16.0 * static_cast<double>(small.parameters()));
+  base_.train.batch *= 1000;
+  base_.model.width *= 2;
+  EXPECT_GT(plan("{}")[0].most_memory(), 1000 * small.most_memory());
 }
 
 TEST_F(SweepPlan, KnowsTheSizeOfARun) {

@@ -73,11 +73,12 @@ TEST_F(SweepResults, EveryRunHasAStateAndAllColumns) {
 
 TEST_F(SweepResults, SeedsAreOneRow) {
   const Json grouped = group_over_seeds(rows(), {"model.width", "run.seed"});
-  ASSERT_EQ(grouped.size(), 1U);  // of width 16 nothing has finished
+  ASSERT_EQ(grouped.size(), 2U);
   const Json& row = grouped[0];
   EXPECT_FALSE(row.contains("run.seed"));
   EXPECT_EQ(row["model.width"], 8);
   EXPECT_EQ(row["n"], 2);
+  EXPECT_EQ(row["failed"], 0);
   EXPECT_EQ(row["best_loss_mean"], 2.25);
   EXPECT_EQ(row["final_loss_mean"], 2.5);
   // Two values: deviation |a - b| / sqrt(2), interval mean -+ 12.706 * deviation / sqrt(2).
@@ -89,6 +90,23 @@ TEST_F(SweepResults, SeedsAreOneRow) {
   const Json alone = group_over_seeds(rows(), {"model.width", "run.seed"})[1];
   EXPECT_EQ(alone["n"], 1);
   EXPECT_TRUE(alone["best_loss_sd"].is_null() && alone["best_loss_low"].is_null());
+}
+
+TEST_F(SweepResults, AGroupTellsOfThoseThatFailed) {
+  write_outcome(paths_, runs_[1], {runs_[1].content, 76, {"error"}});
+  write_outcome(paths_, runs_[2], {runs_[2].content, 76, {"error"}});
+  const Json grouped = group_over_seeds(rows(), {"model.width", "run.seed"});
+  ASSERT_EQ(grouped.size(), 2U);
+  EXPECT_EQ(grouped[0]["n"], 1);
+  EXPECT_EQ(grouped[0]["failed"], 1);
+  EXPECT_EQ(grouped[1]["n"], 0);
+  EXPECT_EQ(grouped[1]["failed"], 1);
+  EXPECT_TRUE(grouped[1]["best_loss_mean"].is_null() && grouped[1]["seconds"].is_null());
+}
+
+TEST_F(SweepResults, ARunWhoseFolderIsGoneHasNotFinished) {
+  std::filesystem::remove_all(paths_.run(runs_[0]));
+  EXPECT_EQ(rows()[0]["state"], "waiting");
 }
 
 TEST_F(SweepResults, RowsAreChosenAndSorted) {

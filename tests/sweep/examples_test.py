@@ -15,16 +15,22 @@ SCRIPTS = [SOURCE / "examples" / "batch" / name for name in ("learning_rates.sh"
 
 
 class Examples(unittest.TestCase):
-    def run_script(self, script, folder):
-        words = [script, SOURCE / "configs" / "smoke.json", "d.txt", "out", "1e-3", "1e-2", "1e30"]
+    def run_script(self, script, folder, *rates, out="out", code=0):
+        Path(folder, "d.txt").write_text("".join(f"the cat sat on mat {i * 37 % 101}\n" for i in range(600)))
+        words = [script, SOURCE / "configs" / "smoke.json", "d.txt", out, *(rates or ("1e-3", "1e-2", "1e30"))]
         result = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=os.environ)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, code, result.stderr)
         return result.stdout
+
+    def test_scripts_say_when_all_runs_diverge(self):
+        for script in SCRIPTS:
+            with self.subTest(script=script.name), tempfile.TemporaryDirectory() as folder:
+                said = self.run_script(script, folder, "1e30", out="new/folder", code=76)
+                self.assertEqual(said.splitlines(), ["1e30 diverged", "all diverged"])
 
     def test_scripts_find_the_best_and_repeat_nothing(self):
         for script in SCRIPTS:
             with self.subTest(script=script.name), tempfile.TemporaryDirectory() as folder:
-                Path(folder, "d.txt").write_text("".join(f"the cat sat on mat {i * 37 % 101}\n" for i in range(600)))
                 first = self.run_script(script, folder)
                 self.assertIn("1e30 diverged", first)
                 losses = dict(line.split()[:2] for line in first.splitlines()[:2])

@@ -24,11 +24,15 @@ struct SweepReport {
   std::optional<int> last_failure;                              ///< an exit code
 };
 
+/// Tries one of each kind of the runs that have not ended as far as its first step, but for the kind that every machine
+/// can do; writes nothing. Error, of the run's own kind, when this machine lacks what a run asks for: a device, a
+/// precision, cores to bind threads to, memory.
+void check_machine(const SweepPaths& paths, const std::vector<SweepRun>& runs);
+
 /// Trains the runs that have not ended yet, each from where it stands, and notes how each ended. A run has ended for
 /// good when it finished or diverged; one that failed otherwise is tried again. A run whose worker dies goes on in
 /// another, unless that happens three times without a new checkpoint. A signal, and the first failure with fail_fast,
-/// have the runs in progress save and stop. Error, of the run's own kind, when this machine lacks what a run asks for
-/// (a device, a precision): that is found before any of them begins.
+/// have the runs in progress save and stop.
 SweepReport run_sweep_plan(const SweepPaths& paths, const std::vector<SweepRun>& runs, const SweepOptions& options);
 
 }  // namespace chargpt

@@ -26,8 +26,13 @@ struct SweepPaths {
   std::string run(const SweepRun& run) const { return root + "/" + run.name; }
 };
 
+/// Names the runs as name_runs() does, by the plan in the folder, if there is one; returns the runs of that plan.
+/// Errors: unusable_model (a damaged plan).
+std::vector<SweepRun> name_by_plan(const SweepPaths& paths, std::vector<SweepRun>& runs);
+
 /// Names the runs and notes them in DIR/sweep.json, which holds every run that was ever planned there, so that names
-/// last. Two processes may do this at once. Errors: unusable_model (a damaged file), cannot_create, io.
+/// last. The known runs' data is taken to have moved with that of those which are met again. Two processes may do this
+/// at once. Errors: unusable_model (a damaged file), cannot_create, io.
 void note_plan(const SweepPaths& paths, std::vector<SweepRun>& runs);
 
 /// All runs of DIR/sweep.json. Errors: no_input without one, unusable_model.
@@ -38,6 +43,8 @@ std::optional<SweepOutcome> read_outcome(const SweepPaths& paths, const SweepRun
 /// Whether there is nothing left to do: the run finished or diverged, and its folder is there. One that failed
 /// otherwise may do better another time.
 bool has_ended(const SweepPaths& paths, const SweepRun& run);
+/// Of a run that is begun again.
+void remove_outcome(const SweepPaths& paths, const SweepRun& run);
 /// Error(cannot_create, io).
 void write_outcome(const SweepPaths& paths, const SweepRun& run, const SweepOutcome& outcome);
 

@@ -13,9 +13,9 @@ namespace chargpt {
 
 /// One run of a sweep.
 struct SweepRun {
-  std::string name;             ///< of its folder in the sweep's folder
-  std::string content;          ///< XXH3-128 of what the run is: its config but for where the data lies, and the data
-  Config config;                ///< resolved
+  std::string name;     ///< of its folder in the sweep's folder
+  std::string content;  ///< XXH3-128 of what the run is: its config, but for what changes no result, and the data
+  Config config;        ///< resolved
   std::int64_t vocabulary = 0;  ///< symbols
   std::int64_t windows = 0;     ///< training windows, those of one epoch
   /// The data in memory, shared by all runs that read it alike. Nothing for runs that were not planned by this process,
@@ -23,9 +23,10 @@ struct SweepRun {
   std::shared_ptr<const Corpus> corpus{};
 
   std::int64_t parameters() const;
-  std::int64_t steps() const;       ///< to its end
-  double characters() const;        ///< trained on, from its start to its end
-  double operations() const;        ///< estimate of the floating-point operations of its steps
+  std::int64_t steps() const;  ///< to its end
+  double characters() const;   ///< trained on, from its start to its end
+  double operations() const;   ///< estimate of the floating-point operations of its steps
+  double most_memory() const;  ///< bytes that its training surely fits into, if need be several times what it takes
   std::int64_t disk_bytes() const;  ///< estimate for its folder, as large as it gets
 };
 

@@ -14,9 +14,10 @@ namespace chargpt {
 /// "bits_per_char" (of best_loss), "parameters", "seconds" (in steps), "chars_per_second". What is not known is null.
 Json sweep_rows(const SweepPaths& paths, const std::vector<SweepRun>& runs);
 
-/// The finished rows that differ in the seed alone as one object: the keys of `varied` but run.seed, "n", and of
-/// final_loss and best_loss "_mean", "_sd", "_low", "_high" (see SampleSummary; null where n is 1), then "parameters"
-/// and the mean of "seconds". Groups are in the order of their first rows. Rows without an evaluation are left out.
+/// The rows that differ in the seed alone as one object: the keys of `varied` but run.seed, "n" (finished, with an
+/// evaluation), "failed", and over those n of final_loss and best_loss "_mean", "_sd", "_low", "_high" (see
+/// SampleSummary; null where n is too small), then "parameters" and the mean of "seconds". Groups are in the order of
+/// their first rows.
 Json group_over_seeds(const Json& rows, const std::vector<std::string>& varied);
 
 /// The rows whose `column` is `value`, by number where both are numbers, else by text. Error(usage) for a column that
