@@ -81,7 +81,9 @@ std::string duplicates_note(const Json& file) {
 }
 
 std::string report(const Json& file) {
-  std::string text = to_lines(file) + duplicates_note(file);
+  Json numbers = file;
+  numbers.erase("suspiciously_many_characters");  // said below
+  std::string text = to_lines(numbers) + duplicates_note(file);
   text += fmt::format("longest_line  {} characters (document {}, line {})\n", file["longest_line"]["characters"].dump(),
                       file["longest_line"]["document"].dump(), file["longest_line"]["line"].dump());
   text += "\ncharacters by script\n" + to_lines(file["scripts"]);
@@ -157,11 +159,11 @@ int run_data_prepare(const Arguments& arguments) {
   config.model.context = 1;  // what a window needs is the model's affair
   const std::atomic<int>& stop_signal = catch_stop_signals(parse_signal_list(config.run.stop_signals));
   PreparationLine line = reading_line(arguments, "preparing");
-  PreparationEvents events = line.events();
+  PreparationEvents events = line.events([&] { return stop_signal.load() != 0; });
   bool prepared = false;  // and not there before
-  events.stopped = [&] {
+  events.progress = [&, show = events.progress](const PreparationState& state) {
     prepared = true;
-    return stop_signal.load() != 0;
+    if (show) show(state);
   };
   try {
     const auto start = std::chrono::steady_clock::now();

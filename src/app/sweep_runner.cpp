@@ -138,16 +138,20 @@ class SweepRunner {
   bool start_runs() {
     bool busy = false;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      const bool idle = !workers_[w] || !workers_[w]->run();
-      if (idle && !stopping_ && !waiting_.empty()) {
-        display_.begin(waiting_.front());
-        remove_outcome(paths_, runs_[waiting_.front()]);
-        worker(w).start(waiting_.front());
-        waiting_.pop_front();
-      }
+      start_run(w);
       busy = busy || (workers_[w] && workers_[w]->run());
     }
     return busy;
+  }
+
+  void start_run(std::size_t w) {
+    const bool idle = !workers_[w] || !workers_[w]->run();
+    if (!idle || stopping_ || waiting_.empty()) return;
+    const std::size_t run = waiting_.front();
+    waiting_.pop_front();
+    remove_outcome(paths_, runs_[run]);
+    worker(w).start(run);
+    display_.begin(run);
   }
 
   void wait() const {
@@ -165,6 +169,10 @@ class SweepRunner {
     const std::size_t run = *busy->run();
     const auto code = busy->take();
     if (!code) return;
+    if (*code == 0) {
+      start_run(w);  // the worker does not wait until this run is noted
+      return ended(run, 0, {});
+    }
     const bool stopped = *code > 128 && !busy->dead();
     if (stopped) {
       put_back(run);
@@ -199,7 +207,7 @@ class SweepRunner {
   void ended(std::size_t run, int code, const std::vector<std::string>& lines) {
     const bool held_elsewhere = code == static_cast<int>(ExitCode::locked);
     if (!held_elsewhere) {
-      write_outcome(paths_, runs_[run], {runs_[run].content, code, code == 0 ? std::vector<std::string>{} : lines});
+      write_outcome(paths_, runs_[run], {runs_[run].content, code, lines});
     }
     if (code == 0) {
       ++report_.finished;

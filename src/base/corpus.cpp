@@ -10,11 +10,13 @@
 #include <span>
 #include <utility>
 
+#include "chargpt/base/characters.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/memory.hpp"
 #include "chargpt/base/preparation.hpp"
 #include "chargpt/base/token_cache.hpp"
+#include "chargpt/base/utf8.hpp"
 #include "chargpt/base/vocabulary.hpp"
 
 namespace chargpt {
@@ -28,8 +30,10 @@ Json stamps_of(const TextReader& text) {
   Json stamps = Json::array();
   const std::vector<FileStamp> found = text.stamps();
   for (std::size_t f = 0; f < found.size(); ++f) {
-    stamps.push_back({std::filesystem::absolute(text.files()[f]).string(), found[f].inode, found[f].size,
-                      found[f].modified, found[f].changed});
+    const std::string path = std::filesystem::absolute(text.files()[f]).string();
+    // A path may hold any bytes, JSON only UTF-8.
+    stamps.push_back(
+        {encode_utf8(byte_characters(path)), found[f].inode, found[f].size, found[f].modified, found[f].changed});
   }
   return stamps;
 }

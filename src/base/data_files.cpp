@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,9 @@ std::vector<std::string> data_files(const std::string& path) {
   if (path == "-") return {path};
   if (fs::is_directory(path, ignored)) return files_below(path);
   if (fs::exists(path, ignored) || path.find_first_of("*?[{") == std::string::npos) return {path};
+  if (path.find("**") != std::string::npos) {
+    fail(fmt::format("{}: ** is no pattern here: name the folder alone, which means all files in it and below", path));
+  }
   auto files = files_matching(path);
   if (files.empty()) fail(fmt::format("{}: no such file, and none that matches it as a pattern", path));
   return files;
@@ -70,9 +74,15 @@ bool is_data_file(const std::string& file, const std::string& path) {
 }
 
 std::string read_standard_input(const std::function<void(std::uint64_t)>& progress) {
+  constexpr int kTellMilliseconds = 100;  // also while nothing comes
   std::string bytes;
   std::array<char, 1 << 16> buffer;
   while (true) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (progress && ::poll(&input, 1, kTellMilliseconds) == 0) {
+      progress(bytes.size());
+      continue;
+    }
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(ExitCode::io, fmt::format("cannot read standard input: {}", std::strerror(errno)));

@@ -42,6 +42,19 @@ UnknownCharacters unknown_of(const CharacterCounts& counts, const Tokenizer& tok
   return unknown;
 }
 
+/// Says so where a text looks as if it were decoded wrongly.
+void warn_of_encoding(const CharacterCounts& counts, std::size_t characters, const std::string& path,
+                      const std::function<void(const std::string&)>& notice) {
+  const std::string advice = "if they are not meant, see data.encoding and `chargpt data stats`";
+  if (counts.count(U'\0') > counts.total() / 10) {
+    notice(fmt::format("warning: {}: {} of {} characters are NUL, as in UTF-16 or UTF-32 read as UTF-8; {}", path,
+                       counts.count(U'\0'), counts.total(), advice));
+  } else if (characters > kSuspiciouslyManyCharacters) {
+    notice(
+        fmt::format("warning: {}: {} different characters, more than most texts have; {}", path, characters, advice));
+  }
+}
+
 /// As a sum of signs, which takes many ids at once.
 bool any_negative(std::span<const std::int32_t> ids) {
   return std::accumulate(ids.begin(), ids.end(), std::int32_t{0}, std::bit_or<>()) < 0;
@@ -163,6 +176,9 @@ Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const s
   std::transform(surveys.begin(), surveys.end(), std::back_inserter(summaries_),
                  [](const TextSurvey& survey) { return survey.summary; });
   fingerprint_ = fingerprint_of(texts, summaries_);
+  if (events.notice && data_.format != DataFormat::bytes) {
+    warn_of_encoding(counts_, counts_.characters().size(), input_name(data_.path), events.notice);
+  }
   settle_vocabulary(vocabulary);
   require_known();
   deal_out(surveys);

@@ -17,9 +17,6 @@
 namespace chargpt {
 namespace {
 
-/// More different characters than Chinese texts have: that is how bytes of another encoding look.
-constexpr std::size_t kManyCharacters = 12'000;
-
 std::string code_point_name(char32_t character) {
   return fmt::format("U+{:04X}", static_cast<std::uint32_t>(character));
 }
@@ -241,7 +238,7 @@ Json text_statistics(TextReader& text, ThreadPool& pool, const TextReader::Progr
   lines.write(json);
   documents.write(json);
   json["vocabulary_size"] = characters.size();
-  json["suspiciously_many_characters"] = characters.size() > kManyCharacters;
+  json["suspiciously_many_characters"] = characters.size() > kSuspiciouslyManyCharacters;
   json["scripts"] = scripts(counts[0], characters);
   json["suspicious"] = suspicions.rows();
   json["vocabulary"] = vocabulary(counts[0], characters);

@@ -117,8 +117,8 @@ class TokenFile::Index {
   std::string_view rest_;
 };
 
-TokenFile::TokenFile(const std::string& path) : file_(path) {
-  const std::uint64_t size = file_.stamp().size;
+TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp()) {
+  const std::uint64_t size = opened_.size;
   Trailer trailer{};
   const std::span trailer_bytes(reinterpret_cast<char*>(&trailer), sizeof trailer);
   if (size < sizeof trailer || file_.read(size - sizeof trailer, trailer_bytes) != sizeof trailer ||
@@ -135,13 +135,14 @@ TokenFile::TokenFile(const std::string& path) : file_(path) {
   }
   try {
     Index index(bytes);
-    description_ = parse_json(index.text(), {.source = path, .code = ExitCode::io});
+    const std::string_view text = index.text();
+    description_ = parse_json(text, {.source = path, .code = ExitCode::io, .max_values = text.size()});
     id_bytes_ = index.number();
     sections_.resize(index.number());
     for (Section& section : sections_) {
       section.starts = index.list<std::int64_t>();
       section.blocks = index.list<Block>();
-      if (section.starts.empty()) throw std::out_of_range("a section");
+      if (section.starts.empty() || section.blocks.size() != blocks_of(section)) throw std::out_of_range("a section");
       section.verified = std::make_unique<std::atomic<bool>[]>(section.blocks.size());
     }
   } catch (const std::exception& error) {
@@ -172,6 +173,17 @@ void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::
     ids = ids.subspan(count);
     at += count;
   }
+  require_unchanged();
+}
+
+/// What was read before the file changed is what was checked when its block was first read.
+void TokenFile::require_unchanged() const {
+  const FileStamp now = file_.stamp();
+  if (now.size != opened_.size || now.modified != opened_.modified) fail("something wrote to it while it was in use");
+}
+
+std::size_t TokenFile::blocks_of(const Section& section) const {
+  return (static_cast<std::size_t>(section.starts.back()) * id_bytes_ + kBlock - 1) / kBlock;
 }
 
 std::size_t TokenFile::block_size(const Section& section, std::size_t block) const {

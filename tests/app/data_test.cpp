@@ -1,4 +1,12 @@
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
 #include "app/support.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
@@ -105,6 +113,66 @@ TEST_F(Data, PrepareKeepsALargeTextInTheUsersCache) {
   options.environment = {"XDG_CACHE_HOME=" + dir_ / "x"};
   EXPECT_EQ(chargpt({"data", "prepare", "--data", "big.txt"}, options).code, 0);
   EXPECT_FALSE(std::filesystem::is_empty(dir_ / "x/chargpt/texts"));
+}
+
+TEST_F(Data, PrepareTellsWhetherItWasPreparedBefore) {
+  const std::vector<std::string> words = {"prepare", "--data", "d.txt", "--set", "data.cache=cache"};
+  EXPECT_EQ(json(words)["prepared"], true);
+  EXPECT_EQ(json(words)["prepared"], false);
+}
+
+TEST_F(Data, TwoHundredThousandDifferentCharactersWork) {
+  std::u32string all;
+  for (char32_t c = 0x3400; all.size() < 200'000; ++c) {
+    if (c < 0xD800 || c > 0xDFFF) all += c;
+  }
+  dir_.write("many.txt", encode_utf8(all) + encode_utf8(all));
+  const std::vector<std::string> words = {"prepare", "--data", "many.txt", "--set", "data.cache=cache"};
+  EXPECT_EQ(json(words)["vocabulary_size"], 200'000);
+  EXPECT_EQ(json(words)["prepared"], false);
+  const ProgramResult trained = train("many", {"--data", "many.txt", "--set", "data.cache=cache", "--set", "train.steps=1",
+                                               "--set", "eval.mode=random", "--set", "eval.windows=2"});
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const ProgramResult sampled = chargpt({"sample", "--run", "many", "--length", "20", "--quiet"});
+  EXPECT_EQ(sampled.code, 0) << sampled.err;
+}
+
+TEST_F(Data, TextOfAnotherEncodingThatPassesForUtf8IsWarnedOf) {
+  std::string utf16;
+  for (const char c : plain_text()) utf16 += {c, '\0'};
+  dir_.write("utf16.txt", utf16);
+  const ProgramResult result = chargpt({"data", "check", "--data", "utf16.txt"});
+  EXPECT_NE(result.err.find("are NUL, as in UTF-16"), std::string::npos) << result.err;
+  std::u32string many;
+  for (char32_t c = 0x4E00; many.size() < 12'001; ++c) many += c;
+  dir_.write("many.txt", encode_utf8(many));
+  const ProgramResult check = chargpt({"data", "check", "--data", "many.txt"});
+  EXPECT_NE(check.err.find("12001 different characters, more than most texts have"), std::string::npos) << check.err;
+}
+
+TEST_F(Data, APathMayHaveAnyBytes) {
+  std::filesystem::create_directory(dir_ / "odd");
+  dir_.write("odd/d\xff.txt", plain_text());
+  EXPECT_EQ(json({"prepare", "--data", "odd", "--set", "data.cache=cache"})["prepared"], true);
+}
+
+TEST_F(Data, AStandardInputThatPausesIsTold) {
+  ASSERT_EQ(mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  std::atomic<bool> told = false;
+  std::thread writer([&] {
+    std::ofstream pipe(dir_ / "pipe");
+    pipe << plain_text() << std::flush;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!told && std::chrono::steady_clock::now() < until) usleep(1000);
+  });
+  ProgramOptions options{.folder = dir_.path()};
+  options.on_stderr = [&](pid_t, const std::string& text) { told = text.find(" MB/s") != std::string::npos; };
+  const std::string command = std::string(CHARGPT_PROGRAM) + " data prepare --data - < pipe";
+  const ProgramResult result = run_program({"/bin/bash", "-c", command}, options);
+  EXPECT_TRUE(told);
+  told = true;
+  writer.join();
+  EXPECT_EQ(result.code, 0) << result.err;
 }
 
 TEST_F(Data, ThatChangedIsRefusedOnAResumeWithACacheToo) {

@@ -50,6 +50,7 @@ TEST_F(DataFilesTest, AFileWhoseNameLooksLikeAPatternIsThatFile) { EXPECT_EQ(fil
 TEST_F(DataFilesTest, NothingFoundIsNoInput) {
   expect_error(ExitCode::no_input, {"*.csv", "none that matches"}, [&] { files("*.csv"); });
   expect_error(ExitCode::no_input, {"empty", "no file in this folder"}, [&] { files("empty"); });
+  expect_error(ExitCode::no_input, {"**/*.txt", "name the folder alone"}, [&] { files("**/*.txt"); });
   EXPECT_EQ(files("none.txt"), Names{"none.txt"});  // reading it says what is wrong
 }
 

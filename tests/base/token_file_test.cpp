@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -119,9 +121,34 @@ TEST_F(TokenFileTest, ThatIsCutWhileItIsOpenIsAnError) {
   const TokenFile file(path_);
   read(file, 0, 0, 10);
   std::filesystem::resize_file(path_, 2000);
-  EXPECT_NO_THROW(read(file, 0, 0, 10));
+  expect_error(ExitCode::io, {"something wrote to it"}, [&] { read(file, 0, 0, 10); });
   expect_error(ExitCode::io, {"cut short while it was read"}, [&] { read(file, 0, 2000, 2010); });
   expect_error(ExitCode::io, {"cut short: it ends at byte"}, [&] { read(file, 0, kPerBlock, kPerBlock + 1); });
+}
+
+TEST_F(TokenFileTest, ThatIsWrittenToWhileItIsOpenIsAnError) {
+  write(some_ids(3 * kPerBlock, 100), {1}, 2);
+  const auto before = std::filesystem::last_write_time(path_);
+  const TokenFile file(path_);
+  read(file, 0, 0, 10);
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary) << "\xff\xff\xff\xff";
+  std::filesystem::last_write_time(path_, before + std::chrono::seconds(1));  // clocks may be coarse
+  expect_error(ExitCode::io, {"something wrote to it while it was in use", "delete this file"},
+               [&] { read(file, 0, 0, 10); });
+}
+
+/// A checksum can be right of what nobody should have written.
+TEST_F(TokenFileTest, WithFewerBlocksThanItsIdsFillIsRefused) {
+  TokenFileWriter writer(path_, 1, 2);
+  writer.append(0, some_ids(10, 5));
+  writer.finish({}, {{0, 10 + kPerBlock}});
+  expect_error(ExitCode::io, {path_, "index cannot be read"}, [&] { TokenFile{path_}; });
+}
+
+TEST_F(TokenFileTest, ADescriptionMayHaveAnyNumberOfValues) {
+  const Json symbols = std::vector<std::string>(300'000, "a");
+  TokenFileWriter(path_, 1, 4).finish(symbols, {{0}});
+  EXPECT_TRUE(TokenFile(path_).description() == symbols);
 }
 
 }  // namespace

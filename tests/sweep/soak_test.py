@@ -45,13 +45,21 @@ class Soak(unittest.TestCase):
         children = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children")
         return [int(pid) for pid in children.read_text().split()] if children.exists() else []
 
+    def finished(self, sweep):
+        """What the finished runs have said so far, by run: none says more when it is not begun again."""
+        outcomes = (self.folder / sweep / "outcomes").glob("[!.]*.json")
+        return {path.stem: (self.folder / sweep / path.stem / "log.txt").read_text() for path in outcomes
+                if json.loads(path.read_text())["exit_code"] == 0}
+
     def test_two_hundred_runs_are_done_once_each_whatever_is_killed(self):
         chance = random.Random(12046)
+        said = {}
         sweep, started = self.start("s"), time.monotonic()
         for _ in range(KILLS):
             time.sleep(chance.uniform(0.5, 10))
             if sweep.poll() is not None:
                 break
+            said |= self.finished("s")
             workers = self.workers(sweep)
             if chance.random() < 0.5 and workers:
                 os.kill(chance.choice(workers), signal.SIGKILL)
@@ -61,6 +69,7 @@ class Soak(unittest.TestCase):
                 sweep = self.start("s")
         self.assertEqual(sweep.wait(), 0)
         print(f"disturbed: {time.monotonic() - started:.0f} s")
+        self.assertEqual({run: self.finished("s")[run] for run in said}, said)
         rows = json.loads(table_test.run(self.folder, "sweep", "table", "s", "--json"))["rows"]
         self.assertEqual(len(rows), 200)
         for row in rows:

@@ -49,7 +49,8 @@ struct PreparationState {
 /// Whom a preparation tells what happens. All may be empty.
 struct PreparationEvents {
   std::function<void(const PreparationState&)> progress;  ///< every few MiB
-  std::function<void(const std::string&)> notice;         ///< a line: it waits for another process, a file was damaged
+  std::function<void(const std::string&)> notice;         ///< a line: it waits for another process, a file was
+                                                          ///< damaged, the text looks decoded wrongly
   std::function<bool()> stopped;                          ///< asked as often; true ends it: Interrupted is thrown
 };
 

@@ -60,7 +60,7 @@ class TokenFile {
   /// Where the documents of a section start, and at last where they end.
   const std::vector<std::int64_t>& starts(std::size_t section) const { return sections_.at(section).starts; }
   /// The ids of a section from `position` on, as many as `ids` has room for, which must be there. Error(io) that names
-  /// the block when it does not fit its checksum or the file was cut since it was opened. Several threads may read at
+  /// the block when it does not fit its checksum, and when the file was cut or written to since it was opened. Several threads may read at
   /// once.
   void read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const;
 
@@ -77,11 +77,14 @@ class TokenFile {
 
   void read_within(const Section& section, std::size_t block, std::size_t byte, std::span<std::int32_t> ids) const;
   void verify(const Section& section, std::size_t block) const;
+  void require_unchanged() const;
+  std::size_t blocks_of(const Section& section) const;
   std::size_t block_size(const Section& section, std::size_t block) const;
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void fail(const std::string& what) const;  // with advice
 
   FileReader file_;
+  FileStamp opened_;  // as the file was then
   Json description_;
   std::size_t id_bytes_ = 0;
   std::vector<Section> sections_;

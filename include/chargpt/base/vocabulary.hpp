@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -10,6 +11,9 @@
 #include "chargpt/base/tokenizer.hpp"
 
 namespace chargpt {
+
+/// More different characters than Chinese texts have: that is how bytes of another encoding may look.
+inline constexpr std::size_t kSuspiciouslyManyCharacters = 12'000;
 
 /// How often each character stands in documents.
 class CharacterCounts {
