@@ -67,7 +67,7 @@ std::string demands(const Config& config) {
 
 /// The same of a run that may not fit into the memory, with all that decides how much it takes.
 std::string demands(const SweepRun& run, double available) {
-  const std::string kind = demands(run.config);
+  std::string kind = demands(run.config);
   if (run.most_memory() <= available) return kind;
   return fmt::format("{} {} {}", kind, to_json(run.config)["model"].dump(), run.config.train.windows_per_pass());
 }

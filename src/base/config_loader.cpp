@@ -18,8 +18,6 @@ constexpr std::size_t kMaxIncludeDepth = 16;
 constexpr int kMaxFiles = 64;  // in all: each of a few that name the next twice would be read for ever
 constexpr std::string_view kVariablePrefix = "CHARGPT_";
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 std::vector<std::string> section_names(const KeyList& keys) {
   std::vector<std::string> names;
   for (const ConfigKey& key : keys.keys()) {
@@ -59,9 +57,9 @@ const ConfigKey* likely_key(const KeyList& keys, const std::string& section, con
 [[noreturn]] void refuse_unknown_section(const KeyList& keys, const std::string& section, const std::string& where) {
   const std::vector<std::string> sections = section_names(keys);
   const std::string near = nearest(section, sections);
-  refuse(fmt::format("{}: unknown section {}; {}", where, shown(section),
-                     near.empty() ? fmt::format("the sections are {}", fmt::join(sections, ", "))
-                                  : fmt::format("did you mean \"{}\"?", near)));
+  fail_usage(fmt::format("{}: unknown section {}; {}", where, shown(section),
+                         near.empty() ? fmt::format("the sections are {}", fmt::join(sections, ", "))
+                                      : fmt::format("did you mean \"{}\"?", near)));
 }
 
 /// `name` is "section.key" as the user wrote it, or a key without its section.
@@ -71,13 +69,13 @@ const ConfigKey* likely_key(const KeyList& keys, const std::string& section, con
   const std::string leaf = dot == std::string::npos ? name : name.substr(dot + 1);
   const std::string unknown = fmt::format("{}: unknown key {}; ", where, shown(name));
   if (const ConfigKey* key = likely_key(keys, section, leaf))
-    refuse(fmt::format("{}did you mean \"{}\"?", unknown, key->name));
+    fail_usage(fmt::format("{}did you mean \"{}\"?", unknown, key->name));
   std::vector<const ConfigKey*> siblings;
   for (const ConfigKey& key : keys.keys()) {
     if (key.section() == section) siblings.push_back(&key);
   }
-  if (siblings.empty()) refuse(fmt::format("{}the sections are {}", unknown, fmt::join(section_names(keys), ", ")));
-  refuse(fmt::format("{}the keys of {} are {}", unknown, section, fmt::join(leaf_names(siblings), ", ")));
+  if (siblings.empty()) fail_usage(fmt::format("{}the sections are {}", unknown, fmt::join(section_names(keys), ", ")));
+  fail_usage(fmt::format("{}the keys of {} are {}", unknown, section, fmt::join(leaf_names(siblings), ", ")));
 }
 
 [[noreturn]] void refuse_unknown_variable(const KeyList& keys, const std::string& variable) {
@@ -93,17 +91,17 @@ const ConfigKey* likely_key(const KeyList& keys, const std::string& section, con
   for (const ConfigKey& key : keys.keys()) variables.push_back(variable_name(key));
   const ConfigKey* key = likely_key(keys, section, leaf);
   const std::string meant = key != nullptr ? variable_name(*key) : nearest(variable, variables);
-  refuse(fmt::format("{}: unknown environment variable; {}", variable,
-                     meant.empty()
-                         ? "unset it: CHARGPT_SECTION_KEY sets a config key, and \"chargpt config show\" lists the keys"
-                         : fmt::format("did you mean {}?", meant)));
+  fail_usage(fmt::format(
+      "{}: unknown environment variable; {}", variable,
+      meant.empty() ? "unset it: CHARGPT_SECTION_KEY sets a config key, and \"chargpt config show\" lists the keys"
+                    : fmt::format("did you mean {}?", meant)));
 }
 
 void require_utf8(const std::string& text, const std::string& where) {
   try {
     decode_utf8(text, where);
   } catch (const Error& error) {
-    refuse(error.what());
+    fail_usage(error.what());
   }
 }
 
@@ -141,11 +139,11 @@ class Resolver {
     const bool cycle = std::any_of(open_files_.begin(), open_files_.end(), same);
     open_files_.push_back(path);
     const std::string chain = fmt::format("{}", fmt::join(open_files_, " -> "));
-    if (cycle) refuse(fmt::format("{}: the file includes itself: remove one \"include\" of this chain", chain));
+    if (cycle) fail_usage(fmt::format("{}: the file includes itself: remove one \"include\" of this chain", chain));
     if (open_files_.size() > 1 + kMaxIncludeDepth) {
-      refuse(fmt::format("{}: \"include\" goes deeper than {} files", chain, kMaxIncludeDepth));
+      fail_usage(fmt::format("{}: \"include\" goes deeper than {} files", chain, kMaxIncludeDepth));
     }
-    if (++files_ > kMaxFiles) refuse(fmt::format("{}: \"include\" names more than {} files", chain, kMaxFiles));
+    if (++files_ > kMaxFiles) fail_usage(fmt::format("{}: \"include\" names more than {} files", chain, kMaxFiles));
     Json json = parse_json(read_innermost(), {.source = path});
     require_object(json, path);
     take_schema(json, path);
@@ -173,7 +171,7 @@ class Resolver {
  private:
   static void require_object(const Json& json, const std::string& where) {
     if (json.is_object()) return;
-    refuse(
+    fail_usage(
         fmt::format("{}: got {}, wanted an object such as {{\"train\": {{\"batch\": 32}}}}", where, json.type_name()));
   }
 
@@ -188,7 +186,7 @@ class Resolver {
 
   static void take_schema(Json& json, const std::string& path) {
     if (!json.contains("$schema")) return;
-    if (!json["$schema"].is_string()) refuse(fmt::format("{}: $schema: wanted a text", path));
+    if (!json["$schema"].is_string()) fail_usage(fmt::format("{}: $schema: wanted a text", path));
     json.erase("$schema");
   }
 
@@ -199,7 +197,7 @@ class Resolver {
     json.erase("include");
     std::vector<std::string> paths;
     for (const Json& entry : include) {
-      if (!entry.is_string()) refuse(fmt::format("{}: include: wanted a path or a list of paths", path));
+      if (!entry.is_string()) fail_usage(fmt::format("{}: include: wanted a path or a list of paths", path));
       paths.push_back((std::filesystem::path(path).parent_path() / entry.get<std::string>()).lexically_normal());
     }
     return paths;
@@ -207,8 +205,8 @@ class Resolver {
 
   void apply_section(const std::string& section, const Json& json, const std::string& source) {
     if (keys_.find(section) != nullptr) {
-      refuse(fmt::format("{}: key \"{}\" stands outside its section: write {{\"{}\": {{\"{}\": ...}}}}", source,
-                         section, keys_.find(section)->section(), keys_.find(section)->leaf()));
+      fail_usage(fmt::format("{}: key \"{}\" stands outside its section: write {{\"{}\": {{\"{}\": ...}}}}", source,
+                             section, keys_.find(section)->section(), keys_.find(section)->leaf()));
     }
     const std::vector<std::string> sections = section_names(keys_);
     if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
@@ -216,7 +214,7 @@ class Resolver {
       refuse_unknown_key(keys_, section, source);
     }
     if (!json.is_object()) {
-      refuse(fmt::format("{}: {}: got {}, wanted an object of keys", source, section, json.type_name()));
+      fail_usage(fmt::format("{}: {}: got {}, wanted an object of keys", source, section, json.type_name()));
     }
     for (const auto& [leaf, value] : json.items()) {
       const std::string name = section + "." + leaf;
@@ -241,7 +239,7 @@ class Resolver {
 
 Override parse_override(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) refuse(fmt::format("--set: got \"{}\", wanted section.key=value", text));
+  if (equals == std::string::npos) fail_usage(fmt::format("--set: got \"{}\", wanted section.key=value", text));
   return {text.substr(0, equals), text.substr(equals + 1), "--set"};
 }
 

@@ -14,13 +14,11 @@
 namespace chargpt {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 /// Bytes are taken as they are.
 void check_bytes(const DataConfig& data) {
   const DataConfig unset;
   const auto refuse_key = [](const char* key, const auto& value, const auto& wanted) {
-    refuse(
+    fail_usage(
         fmt::format("data.format = bytes takes the bytes as they are, but data.{} = {}: leave it at {}, or set "
                     "data.format to text",
                     key, value, wanted));
@@ -34,19 +32,19 @@ void check_bytes(const DataConfig& data) {
 
 void check_data(const DataConfig& data) {
   if (data.val_fraction + data.test_fraction >= 1) {
-    refuse(fmt::format(
+    fail_usage(fmt::format(
         "data.val_fraction = {} and data.test_fraction = {} leave nothing to train on: lower one of them so "
         "that their sum is below 1",
         data.val_fraction, data.test_fraction));
   }
   if (!is_known_encoding(data.encoding)) {
-    refuse(
+    fail_usage(
         fmt::format("data.encoding = \"{}\": this system's iconv knows no such encoding; `iconv -l` lists them, "
                     "such as UTF-8, WINDOWS-1252, GB18030",
                     data.encoding));
   }
   if (data.format == DataFormat::bytes) check_bytes(data);
-  if (data.cache.empty()) refuse("data.cache = \"\" names nothing: set it to auto, off or a folder");
+  if (data.cache.empty()) fail_usage("data.cache = \"\" names nothing: set it to auto, off or a folder");
 }
 
 void check_model(const ModelConfig& model) {
@@ -54,7 +52,7 @@ void check_model(const ModelConfig& model) {
   const std::int64_t lower = model.width / model.heads * model.heads;
   const std::string multiples =
       lower == 0 ? fmt::format("{}", model.heads) : fmt::format("{} or {}", lower, lower + model.heads);
-  refuse(
+  fail_usage(
       fmt::format("model.width = {} is not a multiple of model.heads = {}: set model.width to {}, or model.heads to a "
                   "divisor of the width",
                   model.width, model.heads, multiples));
@@ -63,13 +61,13 @@ void check_model(const ModelConfig& model) {
 void check_train(const TrainConfig& train) {
   const int lengths = (train.steps > 0 ? 1 : 0) + (train.epochs > 0 ? 1 : 0) + (train.characters > 0 ? 1 : 0);
   if (lengths != 1) {
-    refuse(fmt::format(
+    fail_usage(fmt::format(
         "train.steps = {}, train.epochs = {} and train.characters = {}: exactly one of them says how "
         "long to train; {}",
         train.steps, train.epochs, train.characters, lengths == 0 ? "set one above 0" : "set the others to 0"));
   }
   if (train.windows_per_pass() > train.batch) {
-    refuse(
+    fail_usage(
         fmt::format("train.micro_batch = {} is larger than train.batch = {}: lower train.micro_batch (0: the whole "
                     "batch in one pass) or raise train.batch",
                     *train.micro_batch, train.batch));
@@ -80,13 +78,13 @@ void check_train(const TrainConfig& train) {
 void check_early_stop(const char* key, const std::string& value, const Config& config) {
   const DataConfig& data = config.data;
   if (data.val_fraction == 0 && data.val_path.empty()) {
-    refuse(
+    fail_usage(
         fmt::format("{} = {} needs a validation loss, but data.val_fraction = 0 and data.val_path = \"\": set one of "
                     "these, or {} to 0",
                     key, value, key));
   }
   if (config.train.eval_every.count == 0) {
-    refuse(
+    fail_usage(
         fmt::format("{} = {} needs evaluations on the way, but train.eval_every = 0 has none before the end: set "
                     "train.eval_every, or {} to 0",
                     key, value, key));
@@ -98,7 +96,7 @@ void check_mask_rows(const Config& config) {
   const auto most = static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max());
   const std::int64_t rows = config.model.heads * config.model.context;
   if (config.model.dropout == 0.0 || config.train.batch <= most / rows) return;
-  refuse(
+  fail_usage(
       fmt::format("train.batch = {} with model.heads = {} and model.context = {} has more rows of attention weights "
                   "than dropout can number ({}): lower train.batch to at most {}, or set model.dropout to 0",
                   config.train.batch, config.model.heads, config.model.context, most, most / rows));
@@ -108,13 +106,13 @@ void check_precision(const Config& config) {
   if (config.run.precision == Precision::fp32) return;
   const AttentionPath path = config.model.attention;
   if (path == AttentionPath::heads || path == AttentionPath::fused) {
-    refuse(
+    fail_usage(
         fmt::format("run.precision = bf16 with model.attention = {}: only the native path has bf16 products; set "
                     "model.attention to auto or native, or run.precision to fp32",
                     name(path)));
   }
   if (parse_device_name(config.run.device).kind == DeviceName::Kind::cuda) {
-    refuse(
+    fail_usage(
         fmt::format("run.precision = bf16 with run.device = {}: bf16 is not supported on CUDA yet, only on a CPU; set "
                     "run.device to cpu or run.precision to fp32",
                     config.run.device));
@@ -125,17 +123,17 @@ void check_optimizer(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
   if (optimizer.betas.size() != 2) {
-    refuse(fmt::format("optimizer.betas = [{}] with {} numbers: give exactly two, such as [0.9, 0.999]",
-                       fmt::join(optimizer.betas, ", "), optimizer.betas.size()));
+    fail_usage(fmt::format("optimizer.betas = [{}] with {} numbers: give exactly two, such as [0.9, 0.999]",
+                           fmt::join(optimizer.betas, ", "), optimizer.betas.size()));
   }
   if (schedule.min_learning_rate > optimizer.learning_rate) {
-    refuse(
+    fail_usage(
         fmt::format("schedule.min_learning_rate = {} is above optimizer.learning_rate = {}: lower "
                     "schedule.min_learning_rate or raise optimizer.learning_rate",
                     schedule.min_learning_rate, optimizer.learning_rate));
   }
   if (optimizer.momentum > 0 && optimizer.name != OptimizerName::sgd) {
-    refuse(
+    fail_usage(
         fmt::format("optimizer.momentum = {} is SGD's, but optimizer.name = {} (whose momentum is the first of "
                     "optimizer.betas): set optimizer.name to sgd, or optimizer.momentum to 0",
                     optimizer.momentum, name(optimizer.name)));
@@ -146,7 +144,7 @@ void check_optimizer(const Config& config) {
 void check_run(const RunConfig& run) {
   parse_signal_list(run.stop_signals);
   if (parse_device_name(run.device).kind == DeviceName::Kind::cpu && run.tf32) {
-    refuse(
+    fail_usage(
         fmt::format("run.tf32 = true is for CUDA, but run.device = {} computes in 32-bit floats: set run.tf32 to "
                     "false, or run.device to cuda",
                     run.device));
@@ -159,7 +157,7 @@ void check_rules(const SampleConfig& sample) {
   parse_unknown_prompt(sample.unknown);
   const auto& stop = sample.stop;
   if (std::find(stop.begin(), stop.end(), "") != stop.end()) {
-    refuse("sample.stop holds an empty text, at which every sample would end at once: leave it out");
+    fail_usage("sample.stop holds an empty text, at which every sample would end at once: leave it out");
   }
 }
 

@@ -22,8 +22,6 @@
 namespace chargpt {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
-
 /// What identifies the files of a text without reading them. A changed file has another time of change, whatever is
 /// made of its time of modification.
 Json stamps_of(const TextReader& text) {
@@ -189,8 +187,8 @@ void check_train(const Corpus& corpus, const Config& config) {
                           data.test_fraction);
   }
   const Source source = source_of(data.path, data);
-  fail(fmt::format("{}: the train part {}, but a window needs {} (model.context {} + 1); {}", source.path,
-                   describe_size(corpus.train, source.end_mark), context + 1, context, remedy));
+  fail_bad_data(fmt::format("{}: the train part {}, but a window needs {} (model.context {} + 1); {}", source.path,
+                            describe_size(corpus.train, source.end_mark), context + 1, context, remedy));
 }
 
 /// Scoring needs one character to predict and one to predict it from, or a whole window where eval.mode takes those.
@@ -219,8 +217,8 @@ void check_scored(Part part, const Corpus& corpus, const Config& config) {
                                        "--set data.{0}_fraction=0",
                                        name(part), fraction)
                                  : fmt::format("give more text, or leave out data.{}_path", name(part));
-  fail(fmt::format("{}: the {} part {}, but scoring needs {}; {}", source.path, name(part),
-                   describe_size(corpus.part(part), source.end_mark), needed, remedy));
+  fail_bad_data(fmt::format("{}: the {} part {}, but scoring needs {}; {}", source.path, name(part),
+                            describe_size(corpus.part(part), source.end_mark), needed, remedy));
 }
 
 Corpus checked(Corpus corpus, const Config& config) {

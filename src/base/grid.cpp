@@ -14,37 +14,37 @@
 namespace chargpt {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 void require_members(const Json& object, const std::vector<std::string>& known, const std::string& where) {
   for (const auto& [name, value] : object.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = nearest(name, known);
-    refuse(fmt::format("{}: unknown member {}; {}", where, shown(name),
-                       near.empty() ? fmt::format("the members are {}", fmt::join(known, ", "))
-                                    : fmt::format("did you mean \"{}\"?", near)));
+    fail_usage(fmt::format("{}: unknown member {}; {}", where, shown(name),
+                           near.empty() ? fmt::format("the members are {}", fmt::join(known, ", "))
+                                        : fmt::format("did you mean \"{}\"?", near)));
   }
 }
 
 void require_object(const Json& json, const std::string& where, const char* example) {
   if (!json.is_object())
-    refuse(fmt::format("{}: got {}, wanted an object such as {}", where, json.type_name(), example));
+    fail_usage(fmt::format("{}: got {}, wanted an object such as {}", where, json.type_name(), example));
 }
 
 void require_list(const Json& json, const std::string& where, const char* example) {
-  if (!json.is_array()) refuse(fmt::format("{}: got {}, wanted a list such as {}", where, json.type_name(), example));
-  if (json.empty()) refuse(fmt::format("{}: an empty list: give at least one value, or leave it out", where));
+  if (!json.is_array())
+    fail_usage(fmt::format("{}: got {}, wanted a list such as {}", where, json.type_name(), example));
+  if (json.empty()) fail_usage(fmt::format("{}: an empty list: give at least one value, or leave it out", where));
 }
 
 void require_count(double count, const std::string& where) {
   if (count > static_cast<double>(kMaxSweepRuns)) {
-    refuse(fmt::format("{}: that is {:.0f} runs; a sweep has at most {}", where, count, kMaxSweepRuns));
+    fail_usage(fmt::format("{}: that is {:.0f} runs; a sweep has at most {}", where, count, kMaxSweepRuns));
   }
 }
 
 std::int64_t whole_number(const Json& json, const std::string& where) {
   const bool fits = json.is_number_integer() && json >= 1 && json <= kMaxSweepRuns;
-  if (!fits) refuse(fmt::format("{}: got {}, wanted an integer, 1 to {}", where, shown(json.dump()), kMaxSweepRuns));
+  if (!fits)
+    fail_usage(fmt::format("{}: got {}, wanted an integer, 1 to {}", where, shown(json.dump()), kMaxSweepRuns));
   return json.get<std::int64_t>();
 }
 
@@ -52,7 +52,7 @@ std::int64_t whole_number(const Json& json, const std::string& where) {
 Json as_held(const std::string& name, const Json& value, const std::string& where) {
   const auto dot = name.find('.');
   if (dot == std::string::npos) {
-    refuse(fmt::format("{}: {} is no config key: write section.key, such as \"model.width\"", where, shown(name)));
+    fail_usage(fmt::format("{}: {} is no config key: write section.key, such as \"model.width\"", where, shown(name)));
   }
   Config config = config_from_json({{name.substr(0, dot), {{name.substr(dot + 1), value}}}}, where);
   return describe(config).find(name)->get();
@@ -121,11 +121,12 @@ void require_ends(const Source& source, const std::string& where) {
   const std::vector<Json>& ends = source.values;
   const bool two_numbers = ends.size() == 2 && ends[0].is_number() && ends[1].is_number();
   if (!two_numbers || ends[0] > ends[1]) {
-    refuse(fmt::format("{}: got {}, wanted two numbers, the lower one first (a key that is no number takes \"choice\")",
-                       where, shown(Json(ends).dump())));
+    fail_usage(
+        fmt::format("{}: got {}, wanted two numbers, the lower one first (a key that is no number takes \"choice\")",
+                    where, shown(Json(ends).dump())));
   }
   if (source.distribution == Distribution::log_uniform && !(ends[0] > 0)) {
-    refuse(fmt::format("{}: got {}, but the ends of log_uniform are above 0", where, ends[0].dump()));
+    fail_usage(fmt::format("{}: got {}, but the ends of log_uniform are above 0", where, ends[0].dump()));
   }
 }
 
@@ -134,7 +135,7 @@ Source parse_source(const std::string& key, const Json& json, const std::string&
   require_object(json, place, R"({"uniform": [0, 0.4]})");
   require_members(json, {"uniform", "log_uniform", "choice"}, place);
   if (json.size() != 1)
-    refuse(fmt::format("{}: got {} of uniform, log_uniform and choice, wanted one", place, json.size()));
+    fail_usage(fmt::format("{}: got {} of uniform, log_uniform and choice, wanted one", place, json.size()));
   const auto distribution = json.begin();
   Source source{key, parse_distribution(distribution.key()), held_values(key, distribution.value(), where)};
   if (source.distribution != Distribution::choice) require_ends(source, place);
@@ -146,7 +147,7 @@ std::uint64_t stream_of(const std::string& key) { return std::stoull(xxh3_128(ke
 
 std::vector<Json> random_points(const Json& random, std::uint64_t seed, const std::string& where) {
   require_object(random, where, R"({"count": 20, "model.dropout": {"uniform": [0, 0.4]}})");
-  if (!random.contains("count")) refuse(fmt::format("{}: \"count\" is missing: how many points to draw", where));
+  if (!random.contains("count")) fail_usage(fmt::format("{}: \"count\" is missing: how many points to draw", where));
   const std::int64_t count = whole_number(random["count"], where + ": \"count\"");
   std::vector<Json> points(static_cast<std::size_t>(count), Json::object());
   for (const auto& [key, json] : random.items()) {

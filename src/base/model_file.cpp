@@ -16,7 +16,7 @@ namespace chargpt {
 namespace {
 
 constexpr const char* kFormat = "chargpt-model";
-constexpr const char* kVersion = "1";
+constexpr const char* kFormatVersion = "1";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
   throw Error(ExitCode::unusable_model, fmt::format("{}: {}", path, reason));
@@ -36,8 +36,8 @@ void require_known_format(const SafetensorsFile& file) {
   const std::string& format = metadata(file, "format");
   if (format != kFormat) refuse(file.path(), fmt::format("its format is {}, wanted \"{}\"", shown(format), kFormat));
   const std::string& version = metadata(file, "version");
-  if (version != kVersion) {
-    refuse(file.path(), fmt::format("its version is {}, this program reads \"{}\"", shown(version), kVersion));
+  if (version != kFormatVersion) {
+    refuse(file.path(), fmt::format("its version is {}, this program reads \"{}\"", shown(version), kFormatVersion));
   }
 }
 
@@ -165,7 +165,7 @@ WrittenFile write_model_file(const std::string& path, const ModelConfig& config,
   Config whole;
   whole.model = config;
   std::map<std::string, std::string> metadata = {
-      {"format", kFormat}, {"version", kVersion}, {"config", to_json_line(to_json(whole).at("model"))}};
+      {"format", kFormat}, {"version", kFormatVersion}, {"config", to_json_line(to_json(whole).at("model"))}};
   if (!tokenizer.is_bytes()) metadata["vocabulary"] = to_json_line(tokenizer.to_json());
   if (tokenizer.normalization() != Normalization::none) {
     metadata["normalization"] = name(tokenizer.normalization());

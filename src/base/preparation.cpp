@@ -14,8 +14,6 @@
 namespace chargpt {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
-
 bool any_end_mark(const std::vector<NamedText>& texts) {
   return std::any_of(texts.begin(), texts.end(), [](const NamedText& text) { return text.reader.end_mark(); });
 }
@@ -152,7 +150,7 @@ std::optional<std::uint64_t> stored_bytes(const std::vector<NamedText>& texts) {
 }
 
 void fail_changed(const std::string& path) {
-  fail(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", path));
+  fail_bad_data(fmt::format("{} changed while it was read: let nothing write it meanwhile, or read a copy", path));
 }
 
 TextReader::Progress ReadingProgress::of(const TextReader& text) {
@@ -214,7 +212,7 @@ void Preparation::settle_vocabulary(const std::optional<Tokenizer>& vocabulary) 
   if (tokenizer_->has_end_mark()) return;
   for (const NamedText& text : texts_) {
     if (!text.reader.end_mark()) continue;
-    fail(
+    fail_bad_data(
         fmt::format("{}: its documents end with {}, which the model's vocabulary lacks; use data.format=text, or a "
                     "model trained on documents",
                     text.reader.path(), kEndMark));

@@ -19,8 +19,6 @@ std::string in_steps(const PartOfRun& part, std::int64_t total) {
   return part.per_cent ? fmt::format("{} ({} steps)", part.text(), part.steps(total)) : part.text();
 }
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 }  // namespace
 
 double learning_rate(const OptimizerConfig& optimizer, const ScheduleConfig& schedule, std::int64_t step,
@@ -54,18 +52,19 @@ double learning_rate(const OptimizerConfig& optimizer, const ScheduleConfig& sch
 void check_schedule(const ScheduleConfig& schedule, std::int64_t total) {
   const std::int64_t warmup = schedule.warmup.steps(total);
   if (warmup > total) {
-    refuse(fmt::format("schedule.warmup = {} is longer than the run of {} steps: lower schedule.warmup or train longer",
-                       in_steps(schedule.warmup, total), total));
+    fail_usage(
+        fmt::format("schedule.warmup = {} is longer than the run of {} steps: lower schedule.warmup or train longer",
+                    in_steps(schedule.warmup, total), total));
   }
   if (schedule.name == ScheduleName::wsd && warmup + schedule.decay.steps(total) > total) {
-    refuse(
+    fail_usage(
         fmt::format("schedule.warmup = {} and schedule.decay = {} are together longer than the run of {} steps: lower "
                     "one of them or train longer",
                     in_steps(schedule.warmup, total), in_steps(schedule.decay, total), total));
   }
   if (schedule.name == ScheduleName::step && schedule.step_size.steps(total) < 1) {
-    refuse(fmt::format("schedule.step_size = {} is less than one step of a run of {}: raise it to at least 1",
-                       in_steps(schedule.step_size, total), total));
+    fail_usage(fmt::format("schedule.step_size = {} is less than one step of a run of {}: raise it to at least 1",
+                           in_steps(schedule.step_size, total), total));
   }
 }
 

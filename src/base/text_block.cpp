@@ -13,8 +13,6 @@
 namespace chargpt {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
-
 bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
 
 /// The end of the last whole character: the first byte of one that is cut is among the last three.
@@ -46,8 +44,8 @@ void require_utf8(const RawBlock& raw, const std::string& name) {
   const std::string encoding = likely_encoding(raw.bytes);
   const std::string advice =
       encoding.empty() ? "" : fmt::format("if it is {0}, as it seems, say --set data.encoding={0}; ", encoding);
-  fail(fmt::format("{}: {}; {}--set data.format=bytes takes the bytes as they are", name,
-                   describe_invalid_utf8(raw.bytes, invalid, raw.place), advice));
+  fail_bad_data(fmt::format("{}: {}; {}--set data.format=bytes takes the bytes as they are", name,
+                            describe_invalid_utf8(raw.bytes, invalid, raw.place), advice));
 }
 
 /// Takes the ends of lines, LF or CR LF, out of the characters of whole lines and of one that goes on behind them.
@@ -72,13 +70,16 @@ void take_out_line_ends(TextBlock& block, bool last) {
 std::u32string parse_document(std::string_view line, const DataConfig& data, const std::string& name, int number) {
   const Json record = parse_json(line, {.source = name, .code = ExitCode::bad_data, .first_line = number});
   const std::string source = fmt::format("{}, line {}", name, number);
-  if (!record.is_object()) fail(fmt::format("{}: expected an object, got a JSON {}", source, record.type_name()));
+  if (!record.is_object())
+    fail_bad_data(fmt::format("{}: expected an object, got a JSON {}", source, record.type_name()));
   const auto text = record.find(data.field);
   if (text == record.end()) {
-    fail(fmt::format("{}: no field \"{}\"; name the field that holds the text with data.field", source, data.field));
+    fail_bad_data(
+        fmt::format("{}: no field \"{}\"; name the field that holds the text with data.field", source, data.field));
   }
   if (!text->is_string()) {
-    fail(fmt::format("{}: field \"{}\" should be a string, is a JSON {}", source, data.field, text->type_name()));
+    fail_bad_data(
+        fmt::format("{}: field \"{}\" should be a string, is a JSON {}", source, data.field, text->type_name()));
   }
   return text_characters(text->get_ref<const std::string&>(), data.normalize, source);
 }

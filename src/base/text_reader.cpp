@@ -21,8 +21,6 @@ constexpr std::size_t kBlock = 1 << 15;     // its characters and ids stay in a 
 constexpr std::size_t kBlocksAThread = 16;  // of several threads, which wake and wait once for them all
 constexpr std::uint64_t kMostThreads = 4;   // reading alone keeps no more busy
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::bad_data, message); }
-
 bool is_jsonl(std::string_view name) {
   for (const std::string_view packed : {".gz", ".zst"}) {
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
@@ -81,7 +79,7 @@ class TextPass {
 
   TextSummary read() {
     for (const std::string& file : reader_.files_) read_file(file);
-    if (documents_ == 0) fail(fmt::format("{}: {}", reader_.path_, why_empty()));
+    if (documents_ == 0) fail_bad_data(fmt::format("{}: {}", reader_.path_, why_empty()));
     summary_.hash = hashes_.size() == 1 ? hashes_[0] : xxh3_128(fmt::format("{}", fmt::join(hashes_, "\n")));
     return summary_;
   }

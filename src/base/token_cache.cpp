@@ -41,7 +41,7 @@ void make_cache_folder(const std::string& folder) {
 }
 
 /// Waits until no other process has it.
-void lock(const Descriptor& file, const std::string& path, const PreparationEvents& events) {
+void wait_for_lock(const Descriptor& file, const std::string& path, const PreparationEvents& events) {
   for (bool told = false; !try_lock(file, path, kAdvice); told = true) {
     if (!told && events.notice) events.notice("waiting for another process, which prepares the same text");
     if (events.stopped && events.stopped()) throw Interrupted();
@@ -53,7 +53,7 @@ void lock(const Descriptor& file, const std::string& path, const PreparationEven
 Descriptor open_locked(const std::string& path, const PreparationEvents& events) {
   while (true) {
     Descriptor file = open_output(path, O_RDWR);
-    lock(file, path, events);
+    wait_for_lock(file, path, events);
     if (is_at(file, path)) return file;
   }
 }

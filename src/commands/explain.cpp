@@ -32,7 +32,7 @@ std::string label_of(const Tokenizer& tokenizer, std::int32_t id) {
 }
 
 /// What is explained: a text, a model, a block in it, and what went on there.
-struct Subject {
+struct Explained {
   const ModelConfig& config;
   const Tokenizer& tokenizer;
   std::string model_file;
@@ -60,7 +60,7 @@ std::vector<std::int32_t> ids_of_text(const Request& request, const LoadedModel&
 
 /// Part of a (T, T) matrix, from position `first` to `last`, with the characters beside and above it.
 template <class Cell>
-std::string matrix(const Subject& subject, std::int64_t first, std::int64_t last, const Cell& cell) {
+std::string matrix(const Explained& subject, std::int64_t first, std::int64_t last, const Cell& cell) {
   std::vector<std::vector<std::string>> rows(1);
   rows[0].push_back("");
   for (std::int64_t j = first; j < last; ++j) rows[0].push_back(subject.label(j));
@@ -74,13 +74,13 @@ std::string matrix(const Subject& subject, std::int64_t first, std::int64_t last
 }
 
 /// The beginning of a (T, T) tensor.
-std::string matrix(const Subject& subject, const torch::Tensor& values) {
+std::string matrix(const Explained& subject, const torch::Tensor& values) {
   const auto a = values.accessor<double, 2>();
   return matrix(subject, 0, std::min(kMaskShown, subject.positions()),
                 [&](std::int64_t i, std::int64_t j) { return fmt::format("{:.2f}", a[i][j]); });
 }
 
-std::string shapes_text(const Subject& subject) {
+std::string shapes_text(const Explained& subject) {
   std::vector<std::vector<std::string>> rows;
   for (const NamedShape& row : subject.explanation.shapes) {
     rows.push_back({row.name, fmt::format("({})", fmt::join(row.shape, ", "))});
@@ -91,7 +91,7 @@ std::string shapes_text(const Subject& subject) {
                      subject.config.tied_head ? "lm.weight is token_emb.weight (model.tied_head)\n" : "");
 }
 
-std::string mask_text(const Subject& subject) {
+std::string mask_text(const Explained& subject) {
   const Explanation& e = subject.explanation;
   const std::string shown = subject.positions() > kMaskShown ? fmt::format(", its first {} positions", kMaskShown) : "";
   return fmt::format(
@@ -116,7 +116,7 @@ Json heads_json(const Explanation& explanation) {
   return rows;
 }
 
-std::string scaling_text(const Subject& subject) {
+std::string scaling_text(const Explained& subject) {
   const std::int64_t D = subject.config.head_size();
   return fmt::format(
       "3. Why 1/sqrt(D): the dot product of two independent vectors of D numbers of variance 1 has variance D = {}.\n"
@@ -126,7 +126,7 @@ std::string scaling_text(const Subject& subject) {
       D, subject.block, to_table(heads_json(subject.explanation)));
 }
 
-std::string attention_text(const Subject& subject) {
+std::string attention_text(const Explained& subject) {
   const std::int64_t last = subject.positions(), first = std::max<std::int64_t>(0, last - kAttentionShown);
   std::string text = fmt::format(
       "4. Attention: what each position (a row) looks at, in percent{}\n",
@@ -142,7 +142,7 @@ std::string attention_text(const Subject& subject) {
 }
 
 /// Every id of the vocabulary with its probability to be next, the likeliest first.
-std::vector<std::pair<std::int32_t, double>> next_characters(const Subject& subject) {
+std::vector<std::pair<std::int32_t, double>> next_characters(const Explained& subject) {
   std::vector<std::pair<std::int32_t, double>> all;
   all.reserve(static_cast<std::size_t>(subject.tokenizer.size()));
   const auto probabilities = subject.explanation.next.accessor<double, 1>();
@@ -151,7 +151,7 @@ std::vector<std::pair<std::int32_t, double>> next_characters(const Subject& subj
   return all;
 }
 
-std::string next_text(const Subject& subject) {
+std::string next_text(const Explained& subject) {
   const auto all = next_characters(subject);
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(kNextShown, all.size()); ++i) {
@@ -169,7 +169,7 @@ Json nested(const torch::Tensor& tensor) {
   return list;
 }
 
-Json document(const Subject& subject) {
+Json document(const Explained& subject) {
   const Explanation& e = subject.explanation;
   Json shapes = Json::array();
   for (const NamedShape& row : e.shapes) shapes.push_back({{"name", row.name}, {"shape", row.shape}});
@@ -191,7 +191,7 @@ Json document(const Subject& subject) {
           {"next", next}};
 }
 
-void write_pictures(const Subject& subject, const std::string& folder) {
+void write_pictures(const Explained& subject, const std::string& folder) {
   make_folders(folder);
   std::vector<std::string> labels;
   for (std::int64_t i = 0; i < subject.positions(); ++i) labels.push_back(subject.label(i));
@@ -218,7 +218,7 @@ int explain_command(const Request& request) {
                 fmt::format("--block: got {}, the model has blocks 0 to {}", request.block, config.layers - 1));
   }
   const auto ids = ids_of_text(request, loaded);
-  const Subject subject{
+  const Explained subject{
       config, loaded.tokenizer, chosen.file, request.block, ids, explain(loaded.model, ids, request.block)};
   if (!request.svg_folder.empty()) write_pictures(subject, request.svg_folder);
   write_output(request.json ? to_json_line(document(subject)) + "\n"

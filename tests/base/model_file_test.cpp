@@ -18,7 +18,7 @@
 namespace chargpt {
 namespace {
 
-const Tokenizer kTokenizer({U'a', U'b', U'"', U'😀'}, true);
+const Tokenizer kLetters({U'a', U'b', U'"', U'😀'}, true);
 
 ModelConfig small_config() {
   ModelConfig config;
@@ -36,7 +36,7 @@ class ModelFileTest : public testing::Test {
   ModelFileTest() { std::iota(values_.begin(), values_.end(), 0.5F); }
 
   std::string sound() {
-    write_model_file(dir_ / "sound.safetensors", small_config(), kTokenizer, values_);
+    write_model_file(dir_ / "sound.safetensors", small_config(), kLetters, values_);
     return dir_ / "sound.safetensors";
   }
 
@@ -47,7 +47,7 @@ class ModelFileTest : public testing::Test {
     return {{"format", "chargpt-model"},
             {"version", "1"},
             {"config", to_json_line(to_json(config).at("model"))},
-            {"vocabulary", to_json_line(kTokenizer.to_json())}};
+            {"vocabulary", to_json_line(kLetters.to_json())}};
   }
   std::vector<TensorView> views() const { return parameter_views(layout_, values_); }
 
@@ -79,13 +79,11 @@ class ModelFileTest : public testing::Test {
   struct Tied {
     Tied() {
       config.tied_head = true;
-      values.resize(static_cast<std::size_t>(ParameterLayout(config, kTokenizer.size()).size()));
+      values.resize(static_cast<std::size_t>(ParameterLayout(config, kLetters.size()).size()));
       std::iota(values.begin(), values.end(), 0.5F);
       metadata = metadata_of(config);
     }
-    std::vector<TensorView> views() const {
-      return parameter_views(ParameterLayout(config, kTokenizer.size()), values);
-    }
+    std::vector<TensorView> views() const { return parameter_views(ParameterLayout(config, kLetters.size()), values); }
 
     ModelConfig config = small_config();
     std::vector<float> values;
@@ -93,7 +91,7 @@ class ModelFileTest : public testing::Test {
   };
 
   TempDir dir_;
-  ParameterLayout layout_{small_config(), kTokenizer.size()};
+  ParameterLayout layout_{small_config(), kLetters.size()};
   std::vector<float> values_ = std::vector<float>(static_cast<std::size_t>(layout_.size()));
 };
 
@@ -102,7 +100,7 @@ TEST_F(ModelFileTest, GivesBackConfigVocabularyAndWeights) {
   EXPECT_TRUE(file.verified());
   EXPECT_EQ(file.config().layers, 2);
   EXPECT_EQ(file.config().dropout, 0.25);
-  EXPECT_EQ(file.tokenizer(), kTokenizer);
+  EXPECT_EQ(file.tokenizer(), kLetters);
   std::vector<float> values(values_.size());
   file.copy_values(values);
   EXPECT_EQ(values, values_);
@@ -118,7 +116,7 @@ TEST_F(ModelFileTest, OfAnotherWriterIsReadInAnyOrder) {
 
 TEST_F(ModelFileTest, WithATiedHeadHoldsTheMatrixOnce) {
   const Tied tied;
-  write_model_file(dir_ / "tied", tied.config, kTokenizer, tied.values);
+  write_model_file(dir_ / "tied", tied.config, kLetters, tied.values);
   const SafetensorsFile tensors(dir_ / "tied");
   EXPECT_NE(tensors.find("token_emb.weight"), nullptr);
   EXPECT_EQ(tensors.find("lm.weight"), nullptr);
@@ -272,9 +270,9 @@ TEST_F(ModelFileTest, IsRefusedWhenCutAtAnyLength) {
 TEST_F(ModelFileTest, IsRefusedWithAnyBitFlippedAndWhenCutAtAnyLength) {
   ModelConfig config;
   config.layers = config.heads = config.width = config.context = 1;
-  const std::vector<float> values(static_cast<std::size_t>(ParameterLayout(config, kTokenizer.size()).size()), 0.5F);
+  const std::vector<float> values(static_cast<std::size_t>(ParameterLayout(config, kLetters.size()).size()), 0.5F);
   const std::string path = dir_ / "smallest.safetensors";
-  write_model_file(path, config, kTokenizer, values);
+  write_model_file(path, config, kLetters, values);
   with_every_damage(path, read_file(path), [&](const std::string& what) {
     SCOPED_TRACE(what);
     expect_refused(path, "");

@@ -11,7 +11,7 @@
 namespace chargpt {
 namespace {
 
-void expect_refused(std::string_view text, std::initializer_list<std::string> parts) {
+void expect_invalid(std::string_view text, std::initializer_list<std::string> parts) {
   expect_error(ExitCode::bad_data, parts, [&] { decode_utf8(text, "d.txt"); });
 }
 
@@ -42,43 +42,43 @@ TEST(Utf8, AnEmptyTextHasNoCodePoints) { EXPECT_TRUE(decode_utf8("", "d").empty(
 TEST(Utf8, RefusesAWindowsByteWithOffsetLineValueAndConversion) {
   std::string text(7047, 'x');
   text[10] = '\n';
-  expect_refused(text + "\x92s", {"d.txt: not valid UTF-8 at byte offset 7047 (line 2, column 7037): 0x92",
+  expect_invalid(text + "\x92s", {"d.txt: not valid UTF-8 at byte offset 7047 (line 2, column 7037): 0x92",
                                   "iconv -f WINDOWS-1252 -t UTF-8"});
 }
 
 TEST(Utf8, RefusesOverlongForms) {
-  expect_refused("ab\xC0\xAF", {"offset 2 (line 1, column 3): 0xC0"});
-  expect_refused("ab\xC1\xBF", {"offset 2 (line 1, column 3): 0xC1"});
-  expect_refused("a\xE0\x9F\xBF", {"offset 1 (line 1, column 2): 0xE0"});
-  expect_refused("\xF0\x8F\xBF\xBF", {"offset 0 (line 1, column 1): 0xF0"});
+  expect_invalid("ab\xC0\xAF", {"offset 2 (line 1, column 3): 0xC0"});
+  expect_invalid("ab\xC1\xBF", {"offset 2 (line 1, column 3): 0xC1"});
+  expect_invalid("a\xE0\x9F\xBF", {"offset 1 (line 1, column 2): 0xE0"});
+  expect_invalid("\xF0\x8F\xBF\xBF", {"offset 0 (line 1, column 1): 0xF0"});
 }
 
 TEST(Utf8, RefusesASurrogateHalf) {
-  expect_refused("a\xED\xA0\x80", {"offset 1 (line 1, column 2): 0xED"});
-  expect_refused("a\xED\xBF\xBF", {"offset 1 (line 1, column 2): 0xED"});
+  expect_invalid("a\xED\xA0\x80", {"offset 1 (line 1, column 2): 0xED"});
+  expect_invalid("a\xED\xBF\xBF", {"offset 1 (line 1, column 2): 0xED"});
 }
 
 TEST(Utf8, RefusesValuesBeyondTheLastCodePoint) {
-  expect_refused("\xF4\x90\x80\x80", {"offset 0 (line 1, column 1): 0xF4"});
-  expect_refused("\xF5\x80\x80\x80", {"offset 0 (line 1, column 1): 0xF5"});
+  expect_invalid("\xF4\x90\x80\x80", {"offset 0 (line 1, column 1): 0xF4"});
+  expect_invalid("\xF5\x80\x80\x80", {"offset 0 (line 1, column 1): 0xF5"});
 }
 
 TEST(Utf8, RefusesSequencesCutShort) {
-  expect_refused("a\xC3", {"offset 1 (line 1, column 2): 0xC3"});
-  expect_refused("a\xF0\x9F\x98", {"offset 1 (line 1, column 2): 0xF0"});
-  expect_refused("\xE6\xBC(", {"offset 0 (line 1, column 1): 0xE6"});
+  expect_invalid("a\xC3", {"offset 1 (line 1, column 2): 0xC3"});
+  expect_invalid("a\xF0\x9F\x98", {"offset 1 (line 1, column 2): 0xF0"});
+  expect_invalid("\xE6\xBC(", {"offset 0 (line 1, column 1): 0xE6"});
 }
 
-TEST(Utf8, RefusesAContinuationByteAlone) { expect_refused("a\nb\x80", {"offset 3 (line 2, column 2): 0x80"}); }
+TEST(Utf8, RefusesAContinuationByteAlone) { expect_invalid("a\nb\x80", {"offset 3 (line 2, column 2): 0x80"}); }
 
 TEST(Utf8, NamesUtf16WhereATextBeginsLikeIt) {
   for (const std::string_view mark : {"\xFF\xFE", "\xFE\xFF"}) {
-    expect_refused(mark, {"0xF", "iconv -f UTF-16 -t UTF-8"});
+    expect_invalid(mark, {"0xF", "iconv -f UTF-16 -t UTF-8"});
   }
 }
 
 TEST(Utf8, TheColumnCountsCharacters) {
-  expect_refused("x\n\xC3\xB6\xE6\xBC\xA2\xF0\x9F\x98\x80\xFF", {"byte offset 11 (line 2, column 4): 0xFF"});
+  expect_invalid("x\n\xC3\xB6\xE6\xBC\xA2\xF0\x9F\x98\x80\xFF", {"byte offset 11 (line 2, column 4): 0xFF"});
 }
 
 /// The bounds of table 3-7 of the Unicode standard, "Well-Formed UTF-8 Byte Sequences": a first byte and the range that

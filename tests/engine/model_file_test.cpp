@@ -13,7 +13,7 @@
 namespace chargpt {
 namespace {
 
-const Tokenizer kTokenizer({U'a', U'b', U'"', U'😀'}, true);
+const Tokenizer kFourSymbols({U'a', U'b', U'"', U'😀'}, true);
 
 CharGPT small_model(const ModelSwitches& switches = kModelSwitches[0]) {
   ModelConfig config;
@@ -22,16 +22,16 @@ CharGPT small_model(const ModelSwitches& switches = kModelSwitches[0]) {
   config.width = 8;
   config.context = 4;
   switches.turn(config);
-  return CharGPT(config, kTokenizer.size());
+  return CharGPT(config, kFourSymbols.size());
 }
 
 TEST(ModelFileOfAModule, RoundTripsWeightsConfigAndVocabulary) {
   const TempDir dir;
   CharGPT model = small_model();
-  save_model(dir / "m.safetensors", model, kTokenizer);
+  save_model(dir / "m.safetensors", model, kFourSymbols);
   LoadedModel loaded = load_model(ModelFile(dir / "m.safetensors"), torch::kCPU, AttentionPath::heads);
   EXPECT_TRUE(loaded.model->flat().values().equal(model->flat().values()));
-  EXPECT_EQ(loaded.tokenizer, kTokenizer);
+  EXPECT_EQ(loaded.tokenizer, kFourSymbols);
   EXPECT_EQ(loaded.model->config().heads, 2);
   EXPECT_EQ(loaded.model->config().attention, AttentionPath::heads);
   EXPECT_TRUE(loaded.verified);
@@ -41,7 +41,7 @@ TEST(ModelFileOfAModule, HoldsEachParameterUnderItsName) {
   for (const ModelSwitches& switches : kModelSwitches) {
     const TempDir dir;
     CharGPT model = small_model(switches);
-    save_model(dir / "m.safetensors", model, kTokenizer);
+    save_model(dir / "m.safetensors", model, kFourSymbols);
     const SafetensorsFile file(dir / "m.safetensors");
     for (const auto& parameter : model->named_parameters()) {
       const TensorEntry* tensor = file.find(parameter.key());
@@ -58,7 +58,7 @@ TEST(ModelFileOfAModule, KeepsTheSwitchesOfTheModel) {
   for (const ModelSwitches& switches : kModelSwitches) {
     const TempDir dir;
     CharGPT model = small_model(switches);
-    save_model(dir / "m.safetensors", model, kTokenizer);
+    save_model(dir / "m.safetensors", model, kFourSymbols);
     LoadedModel loaded = load_model(ModelFile(dir / "m.safetensors"));
     EXPECT_TRUE(loaded.model->flat().values().equal(model->flat().values())) << switches.name;
     const ModelConfig& got = loaded.model->config();
@@ -74,7 +74,7 @@ TEST(ModelFileOfAModule, IsRefusedWithAWeightThatIsNotFinite) {
   CharGPT model = small_model();
   const torch::NoGradGuard no_grad;
   model->lm->bias[2] = std::numeric_limits<float>::quiet_NaN();
-  save_model(dir / "m.safetensors", model, kTokenizer);
+  save_model(dir / "m.safetensors", model, kFourSymbols);
   expect_error(ExitCode::unusable_model, {"m.safetensors", "lm.bias", "not finite"},
                [&] { load_model(ModelFile(dir / "m.safetensors")); });
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-const Tokenizer kLetters({U'a', U'b', U'c', U'd'}, false);
+const Tokenizer kAlphabet({U'a', U'b', U'c', U'd'}, false);
 const Tokenizer kDocuments({U'a', U'b', U'c'}, true);
 
 struct Written {
@@ -48,7 +48,7 @@ SampleConfig settings(std::int64_t length, double temperature = 1.0) {
 }
 
 TEST(Generate, FollowsTheModelForTheLengthAskedFor) {
-  const Written got = write(count_up, kLetters, 8, {1}, settings(6), 1);
+  const Written got = write(count_up, kAlphabet, 8, {1}, settings(6), 1);
   EXPECT_EQ(got.ids, (Ids{2, 3, 0, 1, 2, 3}));
   EXPECT_EQ(got.finish, Finish::length);
 }
@@ -61,12 +61,14 @@ TEST(Generate, StopsBeforeTheEndMark) {
 
 TEST(Generate, StopsWhenTheReceiverHasEnough) {
   int left = 2;
-  const Written got = write(count_up, kLetters, 8, {1}, settings(6), 1, [&](std::int32_t) { return --left > 0; });
+  const Written got = write(count_up, kAlphabet, 8, {1}, settings(6), 1, [&](std::int32_t) { return --left > 0; });
   EXPECT_EQ(got.finish, Finish::interrupted);
   EXPECT_EQ(got.ids, (Ids{2, 3}));
 }
 
-TEST(Generate, OfLengthNothingIsNothing) { EXPECT_TRUE(write(count_up, kLetters, 8, {1}, settings(0), 1).ids.empty()); }
+TEST(Generate, OfLengthNothingIsNothing) {
+  EXPECT_TRUE(write(count_up, kAlphabet, 8, {1}, settings(0), 1).ids.empty());
+}
 
 /// What the model is shown while a prompt is continued.
 std::vector<Ids> shown(std::int64_t context, const Ids& prompt, std::int64_t length, bool exact) {
@@ -77,7 +79,7 @@ std::vector<Ids> shown(std::int64_t context, const Ids& prompt, std::int64_t len
   };
   SampleConfig config = settings(length);
   config.exact = exact;
-  write(spy, kLetters, context, prompt, config, 1);
+  write(spy, kAlphabet, context, prompt, config, 1);
   return seen;
 }
 
@@ -92,9 +94,9 @@ TEST(Generate, ShowsTheModelTheLastContextIdsOfAPrompt) {
 }
 
 TEST(Generate, TheSeedAloneDecidesAmongEquals) {
-  const Ids first = write(flat, kLetters, 8, {0}, settings(100), 7).ids;
-  EXPECT_EQ(first, write(flat, kLetters, 8, {0}, settings(100), 7).ids);
-  EXPECT_NE(first, write(flat, kLetters, 8, {0}, settings(100), 8).ids);
+  const Ids first = write(flat, kAlphabet, 8, {0}, settings(100), 7).ids;
+  EXPECT_EQ(first, write(flat, kAlphabet, 8, {0}, settings(100), 7).ids);
+  EXPECT_NE(first, write(flat, kAlphabet, 8, {0}, settings(100), 8).ids);
 }
 
 TEST(Generate, AStreamIsTheSameAloneAndAmongOthersThatEndEarlier) {
@@ -115,7 +117,7 @@ TEST(Generate, AStreamIsTheSameAloneAndAmongOthersThatEndEarlier) {
 
 TEST(Generate, TheLogProbabilityIsTheModelsOwnWhateverTheFilters) {
   SampleConfig greedy = settings(5, 0.0);
-  const auto results = generate(flat, kLetters, 8, {{{0}, greedy}}, [](std::size_t, std::int32_t) { return true; });
+  const auto results = generate(flat, kAlphabet, 8, {{{0}, greedy}}, [](std::size_t, std::int32_t) { return true; });
   EXPECT_NEAR(results[0].log_probability, -5 * std::log(4.0), 1e-9);
 }
 
@@ -124,7 +126,7 @@ TEST(Generate, RefusesLogitsThatAreNotFinite) {
     std::fill(logits.begin(), logits.end(), std::numeric_limits<float>::quiet_NaN());
   };
   try {
-    write(broken, kLetters, 8, {0}, settings(1), 7);
+    write(broken, kAlphabet, 8, {0}, settings(1), 7);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::unusable_model);
@@ -135,7 +137,7 @@ TEST(Generate, RefusesLogitsThatAreNotFinite) {
 Written stopped_at(std::vector<std::string> stop, std::int64_t length = 9) {
   SampleConfig config = settings(length);
   config.stop = std::move(stop);
-  return write(count_up, kLetters, 8, {0}, config, 1);
+  return write(count_up, kAlphabet, 8, {0}, config, 1);
 }
 
 TEST(Generate, ATextToStopAtIsNotWritten) {
@@ -167,7 +169,7 @@ TEST(Generate, HoldsBackOnlyWhatMayBeginATextToStopAt) {
     ++asked;
     count_up(windows, logits);
   };
-  const auto results = generate(spy, kLetters, 8, {{{0}, config}}, [&](std::size_t, std::int32_t) {
+  const auto results = generate(spy, kAlphabet, 8, {{{0}, config}}, [&](std::size_t, std::int32_t) {
     asked_when_passed_on.push_back(asked);
     return true;
   });
@@ -188,20 +190,20 @@ TEST(Generate, PenaltiesCountThePromptAndTheTextButNotTheEndMarkOfAnEmptyPrompt)
   SampleConfig config = settings(4, 0.0);
   config.presence_penalty = 1.0;
   config.penalty_window = 3;
-  EXPECT_EQ(write(flat, kLetters, 8, {0}, config, 1).ids, (Ids{1, 2, 3, 0}));
+  EXPECT_EQ(write(flat, kAlphabet, 8, {0}, config, 1).ids, (Ids{1, 2, 3, 0}));
   config.length = 3;
   config.penalty_window = 64;
-  EXPECT_EQ(write(flat, kLetters, 8, {0, 1}, config, 1).ids, (Ids{2, 3, 0}));
+  EXPECT_EQ(write(flat, kAlphabet, 8, {0, 1}, config, 1).ids, (Ids{2, 3, 0}));
   EXPECT_EQ(write(flat, kDocuments, 8, {0}, config, 1).finish, Finish::end_mark);
 }
 
 TEST(Generate, BannedCharactersAreNeverWrittenAndOnlyAllowedOnesAre) {
   SampleConfig config = settings(200);
   config.ban = "b";
-  const Ids banned = write(flat, kLetters, 8, {0}, config, 1).ids;
+  const Ids banned = write(flat, kAlphabet, 8, {0}, config, 1).ids;
   EXPECT_EQ(std::set(banned.begin(), banned.end()), (std::set<std::int32_t>{0, 2, 3}));
   config.allow = "ab";
-  const Ids allowed = write(flat, kLetters, 8, {0}, config, 1).ids;
+  const Ids allowed = write(flat, kAlphabet, 8, {0}, config, 1).ids;
   EXPECT_EQ(std::set(allowed.begin(), allowed.end()), (std::set<std::int32_t>{0}));
 }
 

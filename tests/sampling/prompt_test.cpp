@@ -12,7 +12,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 const Tokenizer kText({U'\n', U'a', U'e', U'ö'}, false);
-const Tokenizer kDocuments({U'a', U'b'}, true);
+const Tokenizer kMarked({U'a', U'b'}, true);
 
 struct Started {
   Ids prompt;
@@ -42,7 +42,7 @@ void expect_warning(const Started& started, const std::vector<std::string>& part
 }
 
 TEST(Prompt, AnEmptyOneStartsFromTheEndMarkElseANewlineElseTheFirstId) {
-  EXPECT_EQ(start_id(kDocuments), 0);
+  EXPECT_EQ(start_id(kMarked), 0);
   EXPECT_EQ(start_id(Tokenizer({U'\t', U'\n', U'a'}, false)), 1);
   EXPECT_EQ(start_id(Tokenizer({U'a', U'b'}, false)), 0);
   EXPECT_EQ(encode_prompt("", kText, "x"), (Ids{0}));
@@ -78,16 +78,16 @@ TEST(Prompt, LongerThanTheContextIsSaid) {
 }
 
 TEST(Prompt, ThatBeginsADocumentStandsBehindTheEndMark) {
-  EXPECT_EQ(start(prompt("ba"), kDocuments).prompt, (Ids{2, 1}));
-  EXPECT_EQ(start(prompt("ba"), kDocuments, 8, true).prompt, (Ids{0, 2, 1}));
-  EXPECT_EQ(start(prompt(""), kDocuments, 8, true).prompt, (Ids{0}));  // not twice
-  EXPECT_EQ(start(prompt("x", "skip"), kDocuments, 8, true).prompt, (Ids{0}));
+  EXPECT_EQ(start(prompt("ba"), kMarked).prompt, (Ids{2, 1}));
+  EXPECT_EQ(start(prompt("ba"), kMarked, 8, true).prompt, (Ids{0, 2, 1}));
+  EXPECT_EQ(start(prompt(""), kMarked, 8, true).prompt, (Ids{0}));  // not twice
+  EXPECT_EQ(start(prompt("x", "skip"), kMarked, 8, true).prompt, (Ids{0}));
   EXPECT_EQ(start(prompt("ae"), kText, 8, true).prompt, (Ids{1, 2}));  // has none
 }
 
 TEST(Prompt, TheMarkBeforeItIsNoCharacterOfIt) {
-  EXPECT_TRUE(start(prompt("abab"), kDocuments, 4, true).warnings.empty());
-  expect_warning(start(prompt("ababa"), kDocuments, 4, true), {"5 characters", "last 4"});
+  EXPECT_TRUE(start(prompt("abab"), kMarked, 4, true).warnings.empty());
+  expect_warning(start(prompt("ababa"), kMarked, 4, true), {"5 characters", "last 4"});
 }
 
 TEST(Prompt, CharactersThatTheModelNeverWritesAreSaid) {
@@ -103,11 +103,11 @@ TEST(Prompt, WhatCouldNotBeWrittenOrNeverEndIsRefused) {
   SampleConfig settings;
   settings.allow = "ab";
   settings.ban = "ab";
-  expect_error(ExitCode::usage, {"sample.allow", "sample.ban"}, [&] { start(settings, kDocuments); });
+  expect_error(ExitCode::usage, {"sample.allow", "sample.ban"}, [&] { start(settings, kMarked); });
   settings = {};
   settings.until_end_mark = true;
   expect_error(ExitCode::usage, {"sample.until_end_mark", "--length"}, [&] { start(settings, kText); });
-  start(settings, kDocuments);
+  start(settings, kMarked);
 }
 
 TEST(AllowedIds, AreOfCharactersAsTheModelReadsThemAndNeverTheUnknownMark) {
@@ -133,12 +133,12 @@ TEST(AllowedIds, AreOfCharactersAsTheModelReadsThemAndNeverTheUnknownMark) {
 
 TEST(AllowedIds, NeverTouchTheEndMark) {
   SampleConfig settings;
-  EXPECT_TRUE(allowed_ids(settings, kDocuments).empty());
+  EXPECT_TRUE(allowed_ids(settings, kMarked).empty());
   settings.allow = "b";
-  EXPECT_EQ(allowed_ids(settings, kDocuments), (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(allowed_ids(settings, kMarked), (std::vector<bool>{true, false, true}));
   settings.allow = "";
   settings.ban = "b";
-  EXPECT_EQ(allowed_ids(settings, kDocuments), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(allowed_ids(settings, kMarked), (std::vector<bool>{true, true, false}));
 }
 
 }  // namespace

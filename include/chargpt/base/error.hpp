@@ -31,4 +31,7 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+[[noreturn]] inline void fail_usage(const std::string& message) { throw Error(ExitCode::usage, message); }
+[[noreturn]] inline void fail_bad_data(const std::string& message) { throw Error(ExitCode::bad_data, message); }
+
 }  // namespace chargpt
