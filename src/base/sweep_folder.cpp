@@ -99,7 +99,7 @@ void follow_data(std::vector<SweepRun>& known, const std::vector<SweepRun>& runs
 
 std::vector<SweepRun> name_by_plan(const SweepPaths& paths, std::vector<SweepRun>& runs) {
   std::vector<SweepRun> known;
-  if (fs::exists(paths.plan())) known = parse_plan(paths.plan());
+  if (!paths.root.empty() && fs::exists(paths.plan())) known = parse_plan(paths.plan());
   follow_data(known, runs);
   name_runs(runs, known);
   return known;

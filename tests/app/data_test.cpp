@@ -130,8 +130,9 @@ TEST_F(Data, TwoHundredThousandDifferentCharactersWork) {
   const std::vector<std::string> words = {"prepare", "--data", "many.txt", "--set", "data.cache=cache"};
   EXPECT_EQ(json(words)["vocabulary_size"], 200'000);
   EXPECT_EQ(json(words)["prepared"], false);
-  const ProgramResult trained = train("many", {"--data", "many.txt", "--set", "data.cache=cache", "--set", "train.steps=1",
-                                               "--set", "eval.mode=random", "--set", "eval.windows=2"});
+  const ProgramResult trained =
+      train("many", {"--data", "many.txt", "--set", "data.cache=cache", "--set", "train.steps=1", "--set",
+                     "eval.mode=random", "--set", "eval.windows=2"});
   EXPECT_EQ(trained.code, 0) << trained.err;
   const ProgramResult sampled = chargpt({"sample", "--run", "many", "--length", "20", "--quiet"});
   EXPECT_EQ(sampled.code, 0) << sampled.err;

@@ -26,8 +26,8 @@ struct SweepPaths {
   std::string run(const SweepRun& run) const { return root + "/" + run.name; }
 };
 
-/// Names the runs as name_runs() does, by the plan in the folder, if there is one; returns the runs of that plan.
-/// Errors: unusable_model (a damaged plan).
+/// Names the runs as name_runs() does, by the plan in the folder, if there is one and it has a name; returns the runs
+/// of that plan. Errors: unusable_model (a damaged plan).
 std::vector<SweepRun> name_by_plan(const SweepPaths& paths, std::vector<SweepRun>& runs);
 
 /// Names the runs and notes them in DIR/sweep.json, which holds every run that was ever planned there, so that names

@@ -60,8 +60,8 @@ class TokenFile {
   /// Where the documents of a section start, and at last where they end.
   const std::vector<std::int64_t>& starts(std::size_t section) const { return sections_.at(section).starts; }
   /// The ids of a section from `position` on, as many as `ids` has room for, which must be there. Error(io) that names
-  /// the block when it does not fit its checksum, and when the file was cut or written to since it was opened. Several threads may read at
-  /// once.
+  /// the block when it does not fit its checksum, and when the file was cut or written to since it was opened. Several
+  /// threads may read at once.
   void read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const;
 
  private:
