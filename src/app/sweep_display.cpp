@@ -11,6 +11,7 @@
 #include "chargpt/base/run_folder.hpp"
 #include "chargpt/base/table.hpp"
 #include "chargpt/base/terminal.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
@@ -93,7 +94,9 @@ void SweepDisplay::end(std::size_t run, const std::string& state) {
 }
 
 void SweepDisplay::say(const std::string& line) {
-  if (!style_.quiet) write_message(take_away() + line + "\n");
+  if (style_.quiet) return;
+  clear();
+  write_message(line + "\n");
 }
 
 std::vector<std::string> SweepDisplay::row(std::size_t run, const Active& active) const {
@@ -134,8 +137,8 @@ void SweepDisplay::refresh() {
   // One column less than there are: some terminals wrap behind the last one.
   const auto width = static_cast<std::size_t>(terminal_width(STDERR_FILENO) - 1);
   std::string text = take_away();
-  for (const std::string& line : lines) text += line.substr(0, width) + "\n";
-  write_message(text);
+  for (const std::string& line : lines) text += printable(line.substr(0, width)) + "\n";
+  draw(text);
   drawn_lines_ = lines.size();
 }
 
@@ -144,6 +147,6 @@ std::string SweepDisplay::take_away() {
   return lines == 0 ? "" : fmt::format("\x1b[{}A\x1b[J", lines);
 }
 
-void SweepDisplay::clear() { write_message(take_away()); }
+void SweepDisplay::clear() { draw(take_away()); }
 
 }  // namespace chargpt

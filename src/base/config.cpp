@@ -51,7 +51,8 @@ void DataConfig::describe(KeyList& keys) {
            "Model file or run folder whose vocabulary is taken, or a text whose characters are; empty: made from the "
            "data.");
   keys.add("min_count", min_count, at_least(1),
-           "Characters that are rarer than this in the data become one unknown mark; 1: none does.");
+           "Characters that are rarer than this, in the data or in the text that data.vocabulary names, become one "
+           "unknown mark; 1: none does.");
   keys.add("max_vocabulary", max_vocabulary, between(0, 0x110000),
            "Most different characters kept, the most frequent ones; others become the unknown mark; 0: all are kept.");
   keys.add("windows", windows, "Training windows: drawn at random, or each once an epoch in a shuffled order.");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -44,6 +45,13 @@ void check_data(const DataConfig& data) {
                     data.encoding));
   }
   if (data.format == DataFormat::bytes) check_bytes(data);
+  const std::array paths = {data.path, data.val_path, data.test_path, data.vocabulary};
+  if (std::count(paths.begin(), paths.end(), "-") > 1) {
+    fail_usage(
+        fmt::format("data.path = \"{}\", data.val_path = \"{}\", data.test_path = \"{}\", data.vocabulary = \"{}\": "
+                    "standard input (-) can be one of them only: save the others as files",
+                    data.path, data.val_path, data.test_path, data.vocabulary));
+  }
   if (data.cache.empty()) fail_usage("data.cache = \"\" names nothing: set it to auto, off or a folder");
 }
 

@@ -41,7 +41,8 @@ Json to_json(const Tokenizer& tokenizer) { return tokenizer.is_bytes() ? Json("b
 
 /// All that the ids of a text depend on. `vocabulary`: null when it is made of the data.
 Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const std::optional<Tokenizer>& vocabulary) {
-  Json key = {{"format", name(data.format)},
+  Json key = {{"layout", 2},  // of the file
+              {"format", name(data.format)},
               {"field", data.field},
               {"encoding", data.encoding},
               {"normalize", name(data.normalize)},
@@ -61,25 +62,23 @@ Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const s
 }
 
 /// What is packed, too, may be a text of any size.
-void require_memory_for_ids(const std::vector<std::vector<std::int64_t>>& starts, const std::string& path) {
+void require_memory_for_ids(const std::vector<Offsets>& documents, const std::string& path) {
   std::uint64_t ids = 0;
-  for (const auto& of_part : starts) ids += static_cast<std::uint64_t>(of_part.back());
+  for (const Offsets& of_part : documents) ids += static_cast<std::uint64_t>(of_part.end());
   require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", input_name(path)),
                  "have them kept in a file: name a folder with data.cache (standard input: save it as a file first)");
 }
 
 Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
-  auto starts = preparation.starts();
-  require_memory_for_ids(starts, data.path);
-  for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(static_cast<std::size_t>(starts[p].back()));
+  const std::vector<Offsets>& documents = preparation.documents();
+  require_memory_for_ids(documents, data.path);
+  for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(static_cast<std::size_t>(documents[p].end()));
   preparation.encode([&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
     to.insert(to.end(), some.begin(), some.end());
   });
-  const auto split = [&](std::size_t p) {
-    return Split(std::move(ids[p]), std::move(starts[p]), data.crosses_documents());
-  };
+  const auto split = [&](std::size_t p) { return Split(std::move(ids[p]), documents[p], data.crosses_documents()); };
   return {preparation.tokenizer(), split(0), split(1), split(2), preparation.fingerprint()};
 }
 
@@ -92,7 +91,7 @@ void write_tokens(Preparation& preparation, const Json& key, const std::string& 
                  {"vocabulary", to_json(tokenizer)},
                  {"bytes", preparation.fingerprint().bytes},
                  {"hash", preparation.fingerprint().hash}},
-                preparation.starts());
+                preparation.documents());
 }
 
 Corpus corpus_of(const std::shared_ptr<const TokenFile>& file, const DataConfig& data,
@@ -124,6 +123,42 @@ std::optional<Tokenizer> known_vocabulary(const std::vector<NamedText>& texts, c
   return given_vocabulary(data, end_mark);
 }
 
+/// Without links, as far as it is there.
+std::filesystem::path plain_path(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at says so when it is used
+  const auto absolute = std::filesystem::absolute(path, ignored);
+  const auto plain = std::filesystem::weakly_canonical(absolute, ignored);
+  return ignored ? absolute : plain;
+}
+
+/// Whether the files in `inner` would be among those that data_files() finds in the folder `outer`.
+bool is_searched(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  auto [end, below] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return end == outer.end() && std::none_of(below, inner.end(), [](const std::filesystem::path& name) {
+           return name.string().starts_with('.');
+         });
+}
+
+/// Else the files of ids would be read as text.
+void require_outside(const std::string& cache, const std::vector<NamedText>& texts) {
+  const auto folder = plain_path(cache);
+  for (const NamedText& text : texts) {
+    const std::vector<std::string>& files = text.reader.files();
+    std::error_code ignored;
+    const bool searched =
+        std::filesystem::is_directory(text.reader.path(), ignored)
+            ? is_searched(folder, plain_path(text.reader.path()))
+            : files.size() > 1 && std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+                return plain_path(file).parent_path() == folder;
+              });
+    if (!searched) continue;
+    fail_usage(
+        fmt::format("data.cache = {} lies among the texts of {}, and its files would be read as text: name a "
+                    "folder outside",
+                    cache, text.reader.path()));
+  }
+}
+
 Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const std::optional<Tokenizer>& vocabulary,
                    const PreparationEvents& events) {
   const DataConfig& data = config.data;
@@ -133,6 +168,7 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
     auto preparation = prepare();
     return corpus_in_memory(preparation, data);
   }
+  require_outside(folder, texts);
   if (vocabulary) {
     if (const auto own = find_own(folder, texts, data, *vocabulary)) return corpus_of(own, data, vocabulary);
   }
@@ -150,7 +186,7 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
 /// The longest stretch of ids that a window may lie in.
 std::int64_t longest_stretch(const Split& split) {
   std::int64_t longest = 0;
-  for (std::int64_t s = 0; s < split.stretches(); ++s) longest = std::max(longest, split.stretch_size(s));
+  split.for_each_stretch_size([&](std::int64_t size) { longest = std::max(longest, size); });
   return longest;
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/memory.hpp"
 
 namespace chargpt {
 namespace {
@@ -45,6 +46,14 @@ std::vector<std::string> files_matching(const std::string& pattern) {
   globfree(&found);
   std::sort(files.begin(), files.end());
   return files;
+}
+
+/// For `count` more bytes: when they do not fit, twice as many are taken besides those that are there.
+void require_room(const std::string& bytes, std::size_t count) {
+  constexpr std::size_t kMany = 1 << 26;
+  if (bytes.size() < kMany || bytes.size() + count <= bytes.capacity()) return;
+  require_memory(2 * bytes.capacity(), available_memory(), "the bytes of standard input, which are kept,",
+                 "save them as a file, and give that");
 }
 
 }  // namespace
@@ -87,6 +96,7 @@ std::string read_standard_input(const std::function<void(std::uint64_t)>& progre
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(ExitCode::io, fmt::format("cannot read standard input: {}", std::strerror(errno)));
     if (got == 0) return bytes;
+    require_room(bytes, static_cast<std::size_t>(got));
     bytes.append(buffer.data(), static_cast<std::size_t>(got));
     if (progress) progress(bytes.size());
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
@@ -100,6 +101,20 @@ bool converts(std::string_view bytes, const std::string& encoding) {
   return converter.known() && converter.convert(bytes, ignored) == 0 && converter.finish(ignored);
 }
 
+/// Whether a stretch of a file is UTF-8, but for a character that may be cut where it does not begin or end the file.
+/// Other encodings have bytes of 0 in their texts.
+bool looks_like_utf8(std::string_view bytes, bool first, bool last) {
+  constexpr std::size_t kCut = 3;  // bytes of a character at most that are not its whole
+  const auto begins_character = [](char byte) { return (byte & 0xC0) != 0x80; };
+  if (!first) {
+    const auto begin = std::find_if(bytes.begin(), bytes.begin() + std::min(kCut, bytes.size()), begins_character);
+    bytes.remove_prefix(static_cast<std::size_t>(begin - bytes.begin()));
+  }
+  if (bytes.find('\0') != std::string_view::npos) return false;
+  bytes.remove_prefix(find_invalid_utf8(bytes));
+  return bytes.empty() || (!last && bytes.size() <= kCut && begins_character(bytes[0]));
+}
+
 /// Bytes of an encoding as UTF-8.
 class ConvertedSource : public PieceSource {
  public:
@@ -117,7 +132,7 @@ class ConvertedSource : public PieceSource {
       read_more();
       std::string_view rest = pending_;
       const int error = converter_.convert(rest, piece);
-      line_ += std::count(piece.begin(), piece.end(), '\n');
+      place_.advance(piece);
       offset_ += pending_.size() - rest.size();
       const bool cut_short = ended_ && (error != 0 || !converter_.finish(piece));
       if (cut_short || (error != 0 && error != EINVAL)) fail(rest);
@@ -132,22 +147,32 @@ class ConvertedSource : public PieceSource {
     const std::size_t got = bytes_->read({pending_.data() + kept, kBuffer});
     pending_.resize(kept + got);
     ended_ = got == 0;
+    seen_.erase(0, seen_.size() - std::min(seen_.size(), kBuffer));
+    seen_.append(pending_, kept);
+    seen_all_ = seen_all_ && seen_.size() == offset_ + pending_.size();
   }
 
   [[noreturn]] void fail(std::string_view rest) const {
     const std::string byte = rest.empty() ? "the end" : fmt::format("0x{:02X}", static_cast<unsigned char>(rest[0]));
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: not valid {} at byte offset {} (line {}): {}; name the file's own encoding with "
-                            "data.encoding",
-                            name_, encoding_, offset_, line_, byte));
+    fail_bad_data(fmt::format("{}: not valid {} at byte offset {} (line {}, column {}): {}; {}", name_, encoding_,
+                              offset_, place_.line, place_.column, byte, advice()));
+  }
+
+  /// From the bytes up to the fault and some behind it.
+  std::string advice() const {
+    const std::string likely = looks_like_utf8(seen_, seen_all_, ended_) ? "UTF-8" : likely_encoding(seen_);
+    if (likely.empty() || likely == encoding_) return "name the file's own encoding with data.encoding";
+    return fmt::format("if it is {0}, as it seems, say --set data.encoding={0}", likely);
   }
 
   std::unique_ptr<ByteSource> bytes_;
   std::string encoding_, name_;
   Converter converter_;
   std::string pending_;  // read and not yet converted
-  std::uint64_t offset_ = 0;
-  std::int64_t line_ = 1;
+  std::string seen_;     // what was read last
+  bool seen_all_ = true;
+  std::uint64_t offset_ = 0;  // in the file
+  TextPlace place_;           // of what was converted
   bool ended_ = false;
 };
 
@@ -178,6 +203,7 @@ std::string likely_encoding(std::string_view bytes) {
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) return "UTF-16";
   const std::string_view judged = bytes.substr(0, kJudged);
   if (std::string utf16 = utf16_by_zeros(judged); !utf16.empty() && converts(bytes, utf16)) return utf16;
+  if (judged.find('\0') != std::string_view::npos) return "";  // the others have none in a text
   if (!is_telling(judged) && converts(bytes, kWestern)) return kWestern;
   const std::string guess = detected(judged);
   if (guess == "ISO-8859-1") return converts(bytes, kWestern) ? kWestern : guess;

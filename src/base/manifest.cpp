@@ -22,6 +22,14 @@ Json best_object(const Manifest& manifest) {
   return {{"step", *manifest.best_step}, {"loss", finite(*manifest.best_loss, "best loss")}};
 }
 
+Json data_object(const Manifest& manifest) {
+  Json object = {{"bytes", manifest.data.bytes}, {"hash", manifest.data.hash}};
+  if (const auto& parts = manifest.parts) {
+    object["parts"] = {{"train", parts->train}, {"val", parts->val}, {"test", parts->test}};
+  }
+  return object;
+}
+
 Json files_object(const std::map<std::string, WrittenFile>& files) {
   Json object = Json::object();
   for (const auto& [name, file] : files) object[name] = {{"size", file.size}, {"xxh3_128", file.checksum}};
@@ -117,7 +125,7 @@ Json Manifest::to_json() const {
           {"step", step},
           {"files", files_object(files)},
           {"config", config},
-          {"data", {{"bytes", data.bytes}, {"hash", data.hash}}},
+          {"data", data_object(*this)},
           {"build", build},
           {"best", best_object(*this)},
           {"evaluations_since_best", evaluations_since_best},
@@ -134,6 +142,10 @@ Manifest Manifest::from_json(const Json& json, const std::string& source) {
   manifest.config = members.object("config");
   const Members fingerprint = members.members("data");
   manifest.data = {static_cast<std::uint64_t>(fingerprint.count("bytes")), fingerprint.checksum("hash")};
+  if (members.object("data").contains("parts")) {
+    const Members parts = fingerprint.members("parts");
+    manifest.parts = {parts.count("train"), parts.count("val"), parts.count("test")};
+  }
   manifest.build = members.object("build");
   if (!members.any("best").is_null()) {
     manifest.best_step = members.members("best").count("step");

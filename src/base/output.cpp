@@ -8,10 +8,13 @@
 #include <cstring>
 
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 
-void write_message(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void write_message(const std::string& text) { std::fputs(printable(text).c_str(), stderr); }
+
+void draw(const std::string& sequences) { std::fputs(sequences.c_str(), stderr); }
 
 bool write_output(std::string_view text) {
   while (!text.empty()) {

@@ -87,39 +87,80 @@ class UnknownFinder {
   bool found_ = false;
 };
 
-/// Hands the ids of a text on, piece by piece, with the marks that belong to them.
+/// Hands ids on to the parts. Those of each are gathered first, since documents may be of a few ids.
+class Gatherer {
+ public:
+  explicit Gatherer(const Preparation::Sink& sink) : sink_(sink) {
+    for (auto& ids : gathered_) ids.reserve(kGathered);
+  }
+
+  void add(Part part, std::span<const std::int32_t> ids) {
+    std::vector<std::int32_t>& gathered = gathered_[static_cast<std::size_t>(part)];
+    sizes_[static_cast<std::size_t>(part)] += static_cast<std::int64_t>(ids.size());
+    if (gathered.size() + ids.size() > kGathered) hand_on(part);
+    if (ids.size() > kGathered) return sink_(part, ids);
+    gathered.insert(gathered.end(), ids.begin(), ids.end());
+  }
+  /// Ids that the part has been given.
+  std::int64_t size(Part part) const { return sizes_[static_cast<std::size_t>(part)]; }
+  void finish() {
+    for (const Part part : {Part::train, Part::val, Part::test}) hand_on(part);
+  }
+
+ private:
+  static constexpr std::size_t kGathered = 1 << 13;
+
+  void hand_on(Part part) {
+    std::vector<std::int32_t>& gathered = gathered_[static_cast<std::size_t>(part)];
+    sink_(part, gathered);
+    gathered.clear();
+  }
+
+  const Preparation::Sink& sink_;
+  std::array<std::vector<std::int32_t>, kParts> gathered_;
+  std::array<std::int64_t, kParts> sizes_{};
+};
+
+/// Deals the ids of a text out, piece by piece, with the marks that belong to them.
 class Dealer {
  public:
-  Dealer(const std::vector<PartPiece>& pieces, bool end_mark, const Preparation::Sink& sink)
-      : piece_(pieces.begin()), end_(pieces.end()), end_mark_(end_mark), sink_(sink) {}
+  Dealer(const PartPieces& pieces, bool end_mark, BeginMarks begin_marks, Gatherer& gatherer)
+      : pieces_(pieces), end_mark_(end_mark), begin_marks_(begin_marks), gatherer_(gatherer) {}
 
   /// False when there are more ids than pieces.
-  bool deal(std::span<const std::int32_t> ids, const std::function<bool(Part)>& begins) {
-    while (!ids.empty() && piece_ != end_) {
-      if (given_ == 0 && begins(piece_->part)) sink_(piece_->part, kMark);
-      const auto count = std::min<std::uint64_t>(ids.size(), piece_->size - given_);
-      sink_(piece_->part, ids.first(count));
+  bool deal(std::span<const std::int32_t> ids) {
+    while (!ids.empty() && !finished()) {
+      const Part part = pieces_.parts[piece_];
+      if (left_ == 0) begin_piece(part);
+      const auto count = std::min(ids.size(), left_);
+      gatherer_.add(part, ids.first(count));
       ids = ids.subspan(count);
-      given_ += count;
-      if (given_ == piece_->size) finish_piece();
+      left_ -= count;
+      if (left_ == 0) finish_piece(part);
     }
     return ids.empty();
   }
-  bool finished() const { return piece_ == end_; }
+  bool finished() const { return piece_ == pieces_.parts.size(); }
 
  private:
   static constexpr std::array kMark = {Tokenizer::end_mark_id()};
 
-  void finish_piece() {
-    if (end_mark_) sink_(piece_->part, kMark);
+  void begin_piece(Part part) {
+    left_ = static_cast<std::size_t>(sizes_.next());
+    if (begins_with_mark(begin_marks_, gatherer_.size(part))) gatherer_.add(part, kMark);
+  }
+  void finish_piece(Part part) {
+    if (end_mark_) gatherer_.add(part, kMark);
     ++piece_;
-    given_ = 0;
   }
 
-  std::vector<PartPiece>::const_iterator piece_, end_;
+  const PartPieces& pieces_;
+  Offsets::Sizes sizes_{pieces_.pieces};
   bool end_mark_;
-  const Preparation::Sink& sink_;
-  std::uint64_t given_ = 0;  // of the piece
+  BeginMarks begin_marks_;
+  Gatherer& gatherer_;
+  std::size_t piece_ = 0;
+  std::size_t left_ = 0;  // of the piece
 };
 
 }  // namespace
@@ -167,7 +208,7 @@ Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const s
       data_(std::move(data)),
       progress_(events, 2 * stored_bytes(texts).value_or(0)),
       pool_(reading_threads(progress_.total(), threads)),
-      starts_(kParts, {0}) {
+      documents_(kParts) {
   std::vector<TextSurvey> surveys;
   std::transform(texts.begin(), texts.end(), std::back_inserter(surveys),
                  [this](NamedText& text) { return survey(text); });
@@ -179,27 +220,26 @@ Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const s
   }
   settle_vocabulary(vocabulary);
   require_known();
-  deal_out(surveys);
+  deal_out(std::move(surveys));
 }
 
 TextSurvey Preparation::survey(NamedText& text) {
   const bool hashed = !text.part && data_.split == SplitMethod::hashed;
   TextSurvey survey;
   std::vector<CharacterCounts> counts(static_cast<std::size_t>(pool_.threads()));
-  std::uint64_t size = 0;
-  std::optional<HashedUnit> unit;
-  if (hashed) unit.emplace(data_.split_seed);
+  std::int64_t size = 0;
+  HashedPart part(data_);
   BlockWork work;
   work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
   work.in_order = [&](const TextBlock& block, std::size_t) {
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
-      size += characters.size();
-      if (hashed) unit->add(characters);
+      size += static_cast<std::int64_t>(characters.size());
+      if (hashed) part.add(characters);
       if (!ended) return;
-      survey.sizes.push_back(std::exchange(size, 0));
+      survey.documents.add(std::exchange(size, 0));
       if (!hashed) return;
-      survey.units.push_back(unit->unit());
-      unit.emplace(data_.split_seed);
+      survey.hashed_parts.push_back(part.part());
+      part.start_anew();
     });
   };
   survey.summary = text.reader.read(pool_, work, progress_.of(text.reader));
@@ -213,8 +253,8 @@ void Preparation::settle_vocabulary(const std::optional<Tokenizer>& vocabulary) 
   for (const NamedText& text : texts_) {
     if (!text.reader.end_mark()) continue;
     fail_bad_data(
-        fmt::format("{}: its documents end with {}, which the model's vocabulary lacks; use data.format=text, or a "
-                    "model trained on documents",
+        fmt::format("{}: its documents end with {}, which the vocabulary lacks; use data.format=text, or the "
+                    "vocabulary of a model trained on documents",
                     text.reader.path(), kEndMark));
   }
 }
@@ -237,37 +277,32 @@ void Preparation::require_known() {
   }
 }
 
-void Preparation::deal_out(const std::vector<TextSurvey>& surveys) {
+void Preparation::deal_out(std::vector<TextSurvey> surveys) {
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     const NamedText& text = texts_[t];
-    std::vector<PartPiece>& pieces = pieces_.emplace_back();
+    TextSurvey& survey = surveys[t];
     if (text.part) {
-      for (const std::uint64_t size : surveys[t].sizes) pieces.push_back({*text.part, size});
+      std::vector<Part> parts(static_cast<std::size_t>(survey.documents.pieces()), *text.part);
+      pieces_.push_back({std::move(survey.documents), std::move(parts)});
     } else {
-      pieces = deal_parts(surveys[t], text.reader.end_mark(), data_);
+      pieces_.push_back(deal_parts(std::move(survey), text.reader.end_mark(), data_));
     }
     const std::int64_t end_mark = text.reader.end_mark() ? 1 : 0;
-    for (const PartPiece& piece : pieces) {
-      std::vector<std::int64_t>& starts = starts_[static_cast<std::size_t>(piece.part)];
-      const std::int64_t begin_mark = begins_with_mark(begin_marks(data_), starts.back()) ? 1 : 0;
-      starts.push_back(starts.back() + begin_mark + static_cast<std::int64_t>(piece.size) + end_mark);
-    }
+    auto part = pieces_.back().parts.begin();
+    pieces_.back().pieces.for_each_size([&](std::int64_t size) {
+      Offsets& documents = documents_[static_cast<std::size_t>(*part++)];
+      const std::int64_t begin_mark = begins_with_mark(begin_marks(data_), documents.end()) ? 1 : 0;
+      documents.add(begin_mark + size + end_mark);
+    });
   }
 }
 
 void Preparation::encode(const Sink& sink) {
-  std::array<std::int64_t, kParts> sizes{};
-  const Sink counting = [&](Part part, std::span<const std::int32_t> ids) {
-    sink(part, ids);
-    sizes[static_cast<std::size_t>(part)] += static_cast<std::int64_t>(ids.size());
-  };
-  const auto begins = [&](Part part) {
-    return begins_with_mark(begin_marks(data_), sizes[static_cast<std::size_t>(part)]);
-  };
+  Gatherer gatherer(sink);
   std::vector<std::vector<std::int32_t>> ids(text_slots(pool_));
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     TextReader& reader = texts_[t].reader;
-    Dealer dealer(pieces_[t], reader.end_mark(), counting);
+    Dealer dealer(pieces_[t], reader.end_mark(), begin_marks(data_), gatherer);
     BlockWork work;
     work.at_once = [&](const TextBlock& block, std::size_t slot, std::size_t) {
       ids[slot].resize(block.characters.size());
@@ -275,11 +310,12 @@ void Preparation::encode(const Sink& sink) {
       if (any_negative(ids[slot])) fail_changed(reader.path());
     };
     work.in_order = [&](const TextBlock&, std::size_t slot) {
-      if (!dealer.deal(ids[slot], begins)) fail_changed(reader.path());
+      if (!dealer.deal(ids[slot])) fail_changed(reader.path());
     };
     const TextSummary summary = reader.read(pool_, work, progress_.of(reader));
     if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader.path());
   }
+  gatherer.finish();
 }
 
 }  // namespace chargpt

@@ -9,6 +9,7 @@
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/progress_line.hpp"
 #include "chargpt/base/terminal.hpp"
+#include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
@@ -45,7 +46,7 @@ void PreparationLine::show(const PreparationState& state) {
   std::string line = preparation_line(state, std::chrono::duration<double>(now - started_).count(), verb_);
   if (live_) {
     const auto columns = static_cast<std::size_t>(terminal_width(STDERR_FILENO) - 1);
-    write_message("\r\x1b[K" + line.substr(0, columns));
+    draw("\r\x1b[K" + printable(line.substr(0, columns)));
   } else {
     write_message(line + "\n");
   }
@@ -54,7 +55,7 @@ void PreparationLine::show(const PreparationState& state) {
 }
 
 void PreparationLine::clear() {
-  if (drawn_) write_message("\r\x1b[K");
+  if (drawn_) draw("\r\x1b[K");
   drawn_ = false;
 }
 

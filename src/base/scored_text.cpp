@@ -19,10 +19,10 @@ struct ScoredSize {
   TextSummary summary;
 
   std::uint64_t ids() const { return known + 2 * documents; }  // at most two marks each
-  /// With what EvaluationWindows take where windows do not cross documents: up to two numbers for each.
-  std::uint64_t bytes(bool cross) const {
-    const std::uint64_t numbers = documents + 1 + (cross ? 0 : 2 * documents);
-    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + numbers * sizeof(std::int64_t);
+  /// With what Offsets take, those of EvaluationWindows too: what they may be of sizes below 2^21.
+  std::uint64_t bytes() const {
+    constexpr std::uint64_t kDocument = 8;
+    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + documents * kDocument;
   }
 };
 
@@ -54,21 +54,20 @@ class ScoringEncoder {
 
   void reserve(const ScoredSize& size) {
     ids_.reserve(size.ids());
-    starts_.reserve(size.documents + 1);
     scored_.unknown.reserve(size.unknown);
   }
 
   void add(std::u32string_view characters, bool ended) {
-    if (!std::exchange(begun_, true) && begins_with_mark(scored_.begin_marks, starts_.back())) put_mark();
+    if (!std::exchange(begun_, true) && begins_with_mark(scored_.begin_marks, documents_.end())) put_mark();
     for (const char32_t character : characters) put(character);
     if (!ended) return;
     if (end_mark_) put_mark();
-    starts_.push_back(static_cast<std::int64_t>(ids_.size()));
+    documents_.add(static_cast<std::int64_t>(ids_.size()) - documents_.end());
     begun_ = false;
   }
 
   ScoredText finish() {
-    scored_.split = Split(std::move(ids_), std::move(starts_), cross_);
+    scored_.split = Split(std::move(ids_), std::move(documents_), cross_);
     return std::move(scored_);
   }
 
@@ -77,15 +76,14 @@ class ScoringEncoder {
   void put(char32_t character) {
     const std::int32_t id = tokenizer_.id(character);
     if (id >= 0) return ids_.push_back(id);
-    scored_.unknown.push_back(
-        {static_cast<std::int64_t>(starts_.size()) - 1, static_cast<std::int64_t>(ids_.size()), character});
+    scored_.unknown.push_back({documents_.pieces(), static_cast<std::int64_t>(ids_.size()), character});
   }
 
   const Tokenizer& tokenizer_;
   bool end_mark_, cross_;
   ScoredText scored_;
   std::vector<std::int32_t> ids_;
-  std::vector<std::int64_t> starts_ = {0};
+  Offsets documents_;
   bool begun_ = false;  // the document that is read has a stretch already
 };
 
@@ -118,7 +116,7 @@ std::string ScoredText::describe_unknown() const {
 }
 
 std::int64_t ScoredText::mark_before(std::int64_t document) const {
-  return begins_with_mark(begin_marks, split.start(document)) ? 1 : 0;
+  return begin_marks != BeginMarks::none && begins_with_mark(begin_marks, split.start(document)) ? 1 : 0;
 }
 
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data) {
@@ -133,8 +131,7 @@ ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const 
   ThreadPool pool(reading_threads(progress.total(), threads));
   const ScoredSize size = size_of(text, tokenizer, pool, progress.of(text));
   const std::string source = input_name(text.path());
-  require_memory(size.bytes(data.crosses_documents()), available(), fmt::format("the ids of {}", source),
-                 "score a part of the text at a time");
+  require_memory(size.bytes(), available(), fmt::format("the ids of {}", source), "score a part of the text at a time");
   ScoringEncoder encoder(source, text.end_mark(), tokenizer, data);
   encoder.reserve(size);
   const auto encode = [&](const TextBlock& block, std::size_t) {

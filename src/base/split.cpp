@@ -10,17 +10,13 @@ constexpr std::int64_t kPiece = 1 << 16;  // ids
 
 }  // namespace
 
-Split::Split() : Split(std::vector<std::int32_t>{}, std::vector<std::int64_t>{0}) {}
+Split::Split() : Split(std::vector<std::int32_t>{}, Offsets{}) {}
 
-Split::Split(std::vector<std::int32_t> ids, std::vector<std::int64_t> starts, bool cross)
-    : memory_(std::make_shared<const InMemory>(InMemory{std::move(ids), std::move(starts)})), cross_(cross) {}
+Split::Split(std::vector<std::int32_t> ids, Offsets documents, bool cross)
+    : memory_(std::make_shared<const InMemory>(InMemory{std::move(ids), std::move(documents)})), cross_(cross) {}
 
 Split::Split(std::shared_ptr<const TokenFile> file, std::size_t section, bool cross)
     : file_(std::move(file)), section_(section), cross_(cross) {}
-
-std::int64_t Split::document_at(std::int64_t position) const {
-  return std::upper_bound(starts().begin(), starts().end(), position) - starts().begin() - 1;
-}
 
 void Split::read(std::int64_t position, std::span<std::int32_t> ids) const {
   if (file_) return file_->read(section_, position, ids);

@@ -8,7 +8,9 @@
 #include "chargpt/base/characters.hpp"
 #include "chargpt/base/encoding.hpp"
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/json.hpp"
+#include "chargpt/base/memory.hpp"
 
 namespace chargpt {
 namespace {
@@ -36,6 +38,19 @@ std::size_t last_ascii(std::string_view text, std::size_t from) {
 /// A carriage return belongs to the line feed that may follow.
 std::size_t before_carriage_return(std::string_view text, std::size_t end) {
   return end > 0 && text[end - 1] == '\r' ? end - 1 : end;
+}
+
+/// From so many bytes on that cannot be cut it is asked whether there is memory for them.
+constexpr std::size_t kManyBytes = 1 << 26;
+
+void require_memory_to_decode(std::size_t bytes, DataFormat format, const std::string& name) {
+  constexpr std::uint64_t kCopies = 12;  // themselves, what is parsed or composed of them, 4 bytes a character, ids
+  const bool jsonl = format == DataFormat::jsonl;
+  require_memory(
+      kCopies * bytes, available_memory(),
+      fmt::format("{}: {} and what is made of them", input_name(name),
+                  jsonl ? "the bytes of one line of JSONL" : "bytes to normalise among which is no ASCII"),
+      jsonl ? "give each document a line of its own, and cut such a long one" : "set data.normalize to none");
 }
 
 void require_utf8(const RawBlock& raw, const std::string& name) {
@@ -97,11 +112,13 @@ void parse_documents(std::string_view lines, std::int64_t first_line, const Data
 
 }  // namespace
 
-BlockCutter::BlockCutter(std::unique_ptr<ByteSource> bytes, DataFormat format, Normalization form, std::size_t size)
-    : bytes_(std::move(bytes)), format_(format), form_(form), size_(size) {}
+BlockCutter::BlockCutter(std::unique_ptr<ByteSource> bytes, DataFormat format, Normalization form, std::size_t size,
+                         std::string name)
+    : bytes_(std::move(bytes)), format_(format), form_(form), size_(size), name_(std::move(name)) {}
 
 void BlockCutter::read_more(std::string& bytes) {
   const std::size_t before = bytes.size(), wanted = std::max(size_, 2 * before);
+  if (before >= kManyBytes) require_memory_to_decode(before, format_, name_);
   bytes.resize(wanted);
   const std::size_t got = bytes_->read({bytes.data() + before, wanted - before});
   bytes.resize(before + got);

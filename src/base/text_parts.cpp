@@ -4,13 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "chargpt/base/random.hpp"
 #include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
 namespace {
+
+/// Of the main text, for validation and test.
+struct Fractions {
+  double val, test;
+};
+
+Fractions fractions(const DataConfig& data) {
+  return {data.val_path.empty() ? data.val_fraction : 0, data.test_path.empty() ? data.test_fraction : 0};
+}
 
 /// Parts of n things in a row: train [0, train_end), val [train_end, val_end), test [val_end, n).
 struct Bounds {
@@ -37,42 +46,31 @@ Part part_of(std::uint64_t i, const Bounds& bounds) {
 }
 
 /// Cuts texts one after the other at characters.
-std::vector<PartPiece> cut_texts(const std::vector<std::uint64_t>& sizes, double val, double test) {
-  const Bounds bounds = contiguous_bounds(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}), val, test);
-  std::vector<PartPiece> pieces;
+PartPieces cut_texts(const Offsets& texts, double val, double test) {
+  const Bounds bounds = contiguous_bounds(static_cast<std::uint64_t>(texts.end()), val, test);
+  PartPieces dealt;
   std::uint64_t begin = 0;
-  for (const std::uint64_t size : sizes) {
-    const std::uint64_t end = begin + size;
+  texts.for_each_size([&](std::int64_t size) {
+    const std::uint64_t end = begin + static_cast<std::uint64_t>(size);
     while (begin < end) {
       const Part part = part_of(begin, bounds);
       const std::uint64_t part_end = part == Part::train ? bounds.train_end : part == Part::val ? bounds.val_end : end;
-      pieces.push_back({part, std::min(end, part_end) - begin});
-      begin += pieces.back().size;
+      dealt.pieces.add(static_cast<std::int64_t>(std::min(end, part_end) - begin));
+      dealt.parts.push_back(part);
+      begin = std::min(end, part_end);
     }
-  }
-  return pieces;
+  });
+  return dealt;
 }
 
-std::vector<PartPiece> deal_by_hash(const TextSurvey& text, double val, double test) {
-  std::vector<PartPiece> pieces;
-  for (std::size_t d = 0; d < text.sizes.size(); ++d) {
-    const double unit = text.units[d];
-    pieces.push_back({unit < test ? Part::test : unit < test + val ? Part::val : Part::train, text.sizes[d]});
-  }
-  return pieces;
-}
-
-/// Documents in file order, or dealt by the seed.
-std::vector<PartPiece> deal_documents(const TextSurvey& text, const DataConfig& data, double val, double test) {
-  const std::uint64_t n = text.sizes.size();
+/// The parts of n documents in file order, or dealt by the seed.
+std::vector<Part> deal_documents(std::uint64_t n, const DataConfig& data, double val, double test) {
   const bool in_file_order = data.split == SplitMethod::contiguous;
   const Bounds bounds = in_file_order ? contiguous_bounds(n, val, test) : document_bounds(n, val, test);
   const Permutation rank_of(n, static_cast<std::uint64_t>(data.split_seed), Purpose::split, 0);
-  std::vector<PartPiece> pieces;
-  for (std::uint64_t d = 0; d < n; ++d) {
-    pieces.push_back({part_of(in_file_order ? d : rank_of(d), bounds), text.sizes[d]});
-  }
-  return pieces;
+  std::vector<Part> parts(n);
+  for (std::uint64_t d = 0; d < n; ++d) parts[d] = part_of(in_file_order ? d : rank_of(d), bounds);
+  return parts;
 }
 
 bool splits_documents(SplitMethod method, bool end_mark) {
@@ -89,27 +87,38 @@ bool splits_documents(SplitMethod method, bool end_mark) {
 
 }  // namespace
 
-HashedUnit::HashedUnit(std::int64_t seed) { hash_.update(fmt::format("{}\n", seed)); }
-
-void HashedUnit::add(std::u32string_view characters) { hash_.update(encode_utf8(characters)); }
-
-double HashedUnit::unit() const {
-  constexpr std::size_t kDigits = 13;  // of 4 bits: what a double holds
-  return static_cast<double>(std::stoull(hash_.digest().substr(0, kDigits), nullptr, 16)) / std::exp2(4 * kDigits);
+HashedPart::HashedPart(const DataConfig& data)
+    : seed_(data.split_seed), val_(fractions(data).val), test_(fractions(data).test) {
+  start_anew();
 }
 
-std::vector<PartPiece> deal_parts(const TextSurvey& text, bool end_mark, const DataConfig& data) {
-  const double val = data.val_path.empty() ? data.val_fraction : 0;
-  const double test = data.test_path.empty() ? data.test_fraction : 0;
-  if (!splits_documents(data.split, end_mark)) return cut_texts(text.sizes, val, test);
-  if (!end_mark && text.sizes.size() == 1) {
+void HashedPart::start_anew() {
+  hash_.start_anew();
+  hash_.update(fmt::format("{}\n", seed_));
+}
+
+void HashedPart::add(std::u32string_view characters) { hash_.update(encode_utf8(characters)); }
+
+Part HashedPart::part() const {
+  constexpr std::size_t kDigits = 13;  // of 4 bits: what a double holds
+  const double unit =
+      static_cast<double>(std::stoull(hash_.digest().substr(0, kDigits), nullptr, 16)) / std::exp2(4 * kDigits);
+  return unit < test_ ? Part::test : unit < test_ + val_ ? Part::val : Part::train;
+}
+
+PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data) {
+  const auto [val, test] = fractions(data);
+  if (!splits_documents(data.split, end_mark)) return cut_texts(text.documents, val, test);
+  if (!end_mark && text.documents.pieces() == 1) {
     throw Error(ExitCode::usage,
                 fmt::format("data.split = {} deals out whole documents, but {} is one text: set data.split to "
                             "contiguous, data.format to lines or jsonl, or give several files",
                             name(data.split), data.path));
   }
-  if (data.split == SplitMethod::hashed) return deal_by_hash(text, val, test);
-  return deal_documents(text, data, val, test);
+  auto parts = data.split == SplitMethod::hashed
+                   ? std::move(text.hashed_parts)
+                   : deal_documents(static_cast<std::uint64_t>(text.documents.pieces()), data, val, test);
+  return {std::move(text.documents), std::move(parts)};
 }
 
 }  // namespace chargpt

@@ -102,7 +102,7 @@ class TextPass {
     if (format != DataFormat::bytes) bytes = unpacked(std::move(bytes), file);
     bytes = std::make_unique<HashedSource>(std::move(bytes), hash, summary_.bytes);
     if (format != DataFormat::bytes) bytes = to_utf8(std::move(bytes), data_.encoding, file);
-    BlockCutter cutter(std::move(bytes), format, data_.normalize, kBlock);
+    BlockCutter cutter(std::move(bytes), format, data_.normalize, kBlock, file);
     while (!cutter.ended()) read_blocks(cutter, format, file);
     hashes_.push_back(hash.digest());
   }

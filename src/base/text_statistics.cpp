@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
+#include "chargpt/base/character_names.hpp"
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/hash_set.hpp"
-#include "chargpt/base/script.hpp"
 #include "chargpt/base/unicode.hpp"
 #include "chargpt/base/utf8.hpp"
 #include "chargpt/base/vocabulary.hpp"
@@ -162,6 +162,7 @@ class Suspicions {
     Json rows = Json::array();
     for (const auto& [key, found] : found_) {
       rows.push_back({{"code_point", code_point_name(key.first)},
+                      {"name", character_name(key.first)},
                       {"why", key.second},
                       {"count", found.count},
                       {"document", found.document},
@@ -205,6 +206,7 @@ Json vocabulary(const CharacterCounts& counts, const std::set<char32_t>& charact
   for (const char32_t character : characters) {
     rows.push_back({{"char", encode_utf8(character)},
                     {"code_point", code_point_name(character)},
+                    {"name", character_name(character)},
                     {"category", category(character)},
                     {"count", counts.count(character)}});
   }

@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kBlock = 1 << 20;
-constexpr std::string_view kMagic = "chargpt tokens 1";
+constexpr std::string_view kMagic = "chargpt tokens 2";
 
 struct Trailer {
   std::uint64_t index_offset, index_size, index_checksum;
@@ -63,7 +63,7 @@ void TokenFileWriter::write_block(Section& section) {
   section.pending.clear();
 }
 
-void TokenFileWriter::finish(const Json& description, const std::vector<std::vector<std::int64_t>>& starts) {
+void TokenFileWriter::finish(const Json& description, const std::vector<Offsets>& documents) {
   for (Section& section : sections_) {
     if (!section.pending.empty()) write_block(section);
   }
@@ -74,8 +74,9 @@ void TokenFileWriter::finish(const Json& description, const std::vector<std::vec
   put(index, id_bytes_);
   put(index, sections_.size());
   for (std::size_t s = 0; s < sections_.size(); ++s) {
-    put(index, starts.at(s).size());
-    index += bytes_of(starts[s].data(), starts[s].size());
+    put(index, static_cast<std::uint64_t>(documents.at(s).pieces()));
+    put(index, documents[s].packed().size());
+    index += documents[s].packed();
     put(index, sections_[s].blocks.size());
     index += bytes_of(sections_[s].blocks.data(), sections_[s].blocks.size());
   }
@@ -95,7 +96,17 @@ class TokenFile::Index {
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   }
+  /// Of things that take at least a byte each.
+  std::uint64_t count() {
+    const std::uint64_t count = number();
+    if (count > rest_.size()) throw std::out_of_range("a number of things");
+    return count;
+  }
   std::string_view text() { return take(number()); }
+  Offsets offsets() {
+    const std::uint64_t pieces = count();
+    return Offsets::unpacked(static_cast<std::int64_t>(pieces), text());
+  }
   template <class T>
   std::vector<T> list() {
     const std::uint64_t count = number();
@@ -138,11 +149,13 @@ TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp
     const std::string_view text = index.text();
     description_ = parse_json(text, {.source = path, .code = ExitCode::io, .max_values = text.size()});
     id_bytes_ = index.number();
-    sections_.resize(index.number());
+    if (id_bytes_ != sizeof(std::uint16_t) && id_bytes_ != sizeof(std::int32_t)) throw std::out_of_range("an id");
+    sections_.resize(index.count());
     for (Section& section : sections_) {
-      section.starts = index.list<std::int64_t>();
+      section.documents = index.offsets();
       section.blocks = index.list<Block>();
-      if (section.starts.empty() || section.blocks.size() != blocks_of(section)) throw std::out_of_range("a section");
+      const std::uint64_t ids = static_cast<std::uint64_t>(section.documents.end());
+      if (ids > size || section.blocks.size() != blocks_of(section)) throw std::out_of_range("a section");
       section.verified = std::make_unique<std::atomic<bool>[]>(section.blocks.size());
     }
   } catch (const std::exception& error) {
@@ -161,8 +174,8 @@ void TokenFile::fail(const std::string& what) const {
 void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const {
   const Section& from = sections_.at(section);
   const auto first = static_cast<std::size_t>(position);
-  if (position < 0 || first + ids.size() > static_cast<std::size_t>(from.starts.back())) {
-    throw std::out_of_range(fmt::format("ids {} to {} of {}", first, first + ids.size(), from.starts.back()));
+  if (position < 0 || first + ids.size() > static_cast<std::size_t>(from.documents.end())) {
+    throw std::out_of_range(fmt::format("ids {} to {} of {}", first, first + ids.size(), from.documents.end()));
   }
   const std::size_t per_block = kBlock / id_bytes_;
   for (std::size_t at = first; !ids.empty();) {
@@ -183,11 +196,11 @@ void TokenFile::require_unchanged() const {
 }
 
 std::size_t TokenFile::blocks_of(const Section& section) const {
-  return (static_cast<std::size_t>(section.starts.back()) * id_bytes_ + kBlock - 1) / kBlock;
+  return (static_cast<std::size_t>(section.documents.end()) * id_bytes_ + kBlock - 1) / kBlock;
 }
 
 std::size_t TokenFile::block_size(const Section& section, std::size_t block) const {
-  const std::size_t all = static_cast<std::size_t>(section.starts.back()) * id_bytes_;
+  const std::size_t all = static_cast<std::size_t>(section.documents.end()) * id_bytes_;
   return std::min(kBlock, all - block * kBlock);
 }
 

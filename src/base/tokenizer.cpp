@@ -95,7 +95,7 @@ std::string UnknownCharacters::text() const {
 void refuse_unknown(const Tokenizer& tokenizer, const std::string& source, const FirstUnknown& first,
                     const UnknownCharacters& unknown, std::uint64_t characters) {
   throw Error(ExitCode::bad_data,
-              fmt::format("{}: character {} at position {} (line {}) is not in the model's vocabulary of {}; {} of {} "
+              fmt::format("{}: character {} at position {} (line {}) is not in the vocabulary of {}; {} of {} "
                           "characters are unknown: {}; leave them out, or train a model on text that has them",
                           source, describe_code_point(first.code_point), first.position, first.line, tokenizer.size(),
                           unknown.count, characters, unknown.text()));

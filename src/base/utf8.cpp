@@ -167,6 +167,26 @@ std::string encode_utf8(std::u32string_view text) {
   return bytes;
 }
 
+std::string printable(std::string_view message) {
+  const auto is_control = [](std::string_view sequence) {
+    const auto byte = static_cast<unsigned char>(sequence[0]);
+    const bool c1 = byte == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;
+    return c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t');
+  };
+  std::string text;
+  while (!message.empty()) {
+    const std::size_t length = sequence_length(message);
+    const std::string_view sequence = message.substr(0, std::max<std::size_t>(1, length));
+    message.remove_prefix(sequence.size());
+    if (length > 0 && !is_control(sequence)) {
+      text += sequence;
+      continue;
+    }
+    for (const char byte : sequence) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 std::string describe_code_point(char32_t code_point) {
   const std::string number = fmt::format("U+{:04X}", static_cast<std::uint32_t>(code_point));
   return is_shown(code_point) ? fmt::format("{} '{}'", number, encode_utf8(code_point)) : number;

@@ -14,7 +14,7 @@
 namespace chargpt {
 namespace {
 
-bool has_unknown_mark(const DataConfig& data) { return data.min_count > 1 || data.max_vocabulary > 0; }
+bool leaves_out_rare(const DataConfig& data) { return data.min_count > 1 || data.max_vocabulary > 0; }
 
 ModelChoice model_named(const std::string& path) {
   return std::filesystem::is_directory(path) ? ModelChoice{path, "", ""} : ModelChoice{"", path, ""};
@@ -55,24 +55,38 @@ Tokenizer CharacterCounts::tokenizer(const DataConfig& data, bool end_mark) cons
                                                 "data.min_count",
                                                 data.path, found.size(), data.min_count));
   }
-  return {{kept.begin(), kept.end()}, end_mark, has_unknown_mark(data), data.normalize};
+  return {{kept.begin(), kept.end()}, end_mark, leaves_out_rare(data), data.normalize};
 }
 
-Tokenizer given_vocabulary(const DataConfig& data, bool end_mark) {
-  const std::string& path = data.vocabulary;
-  if (std::filesystem::is_directory(path) || path.ends_with(".safetensors")) {
-    Tokenizer tokenizer = open_model(model_named(path)).file.tokenizer();
-    if (!tokenizer.is_bytes()) return tokenizer;
-    throw Error(ExitCode::usage, fmt::format("data.vocabulary = {} is of bytes: set data.format to bytes", path));
+namespace {
+
+Tokenizer vocabulary_of_model(const DataConfig& data) {
+  if (leaves_out_rare(data)) {
+    fail_usage(
+        fmt::format("data.vocabulary = {} is a model's, which is taken whole: leave out data.min_count ({}) and "
+                    "data.max_vocabulary ({})",
+                    data.vocabulary, data.min_count, data.max_vocabulary));
   }
-  DataConfig as_text = data;
-  as_text.format = DataFormat::text;
+  Tokenizer tokenizer = open_model(model_named(data.vocabulary)).file.tokenizer();
+  if (!tokenizer.is_bytes()) return tokenizer;
+  fail_usage(fmt::format("data.vocabulary = {} is of bytes: set data.format to bytes", data.vocabulary));
+}
+
+}  // namespace
+
+Tokenizer given_vocabulary(const DataConfig& data, bool end_mark) {
+  if (std::filesystem::is_directory(data.vocabulary) || data.vocabulary.ends_with(".safetensors")) {
+    return vocabulary_of_model(data);
+  }
+  DataConfig of_text = data;
+  of_text.path = data.vocabulary;
+  if (data.format != DataFormat::lines) of_text.format = DataFormat::automatic;
   CharacterCounts counts;
   ThreadPool pool(1);
-  TextReader(path, as_text).read(pool, {{}, [&](const TextBlock& block, std::size_t) {
-                                          counts.add(block.characters);
-                                        }});
-  return {counts.characters(), end_mark, has_unknown_mark(data), data.normalize};
+  TextReader(of_text.path, of_text).read(pool, {{}, [&](const TextBlock& block, std::size_t) {
+                                                  counts.add(block.characters);
+                                                }});
+  return counts.tokenizer(of_text, end_mark);
 }
 
 }  // namespace chargpt

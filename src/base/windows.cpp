@@ -12,20 +12,17 @@ std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-WindowIndex::WindowIndex(const Split& split, std::int64_t context, std::int64_t stride)
-    : stride_(stride), first_window_{0} {
-  for (std::int64_t s = 0; s < split.stretches(); ++s) {
-    const std::int64_t room = split.stretch_size(s) - context - 1;
-    if (room < 0) continue;
-    stretch_start_.push_back(split.stretch_start(s));
-    first_window_.push_back(first_window_.back() + room / stride + 1);
-  }
+WindowIndex::WindowIndex(Split split, std::int64_t context, std::int64_t stride)
+    : split_(std::move(split)), stride_(stride) {
+  split_.for_each_stretch_size([&](std::int64_t size) {
+    const std::int64_t room = size - context - 1;
+    windows_.add(room < 0 ? 0 : room / stride + 1);
+  });
 }
 
 std::int64_t WindowIndex::offset(std::int64_t w) const {
-  const auto next = std::upper_bound(first_window_.begin(), first_window_.end(), w);
-  const auto stretch = static_cast<std::size_t>(next - first_window_.begin()) - 1;
-  return stretch_start_[stretch] + (w - first_window_[stretch]) * stride_;
+  const std::int64_t stretch = windows_.piece_at(w);
+  return split_.stretch_start(stretch) + (w - windows_.start(stretch)) * stride_;
 }
 
 WindowSchedule::WindowSchedule(std::int64_t windows, WindowOrder order, std::int64_t batch, std::uint64_t seed)
@@ -81,8 +78,7 @@ EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const Ev
       stride_(eval.stride),
       draws_(eval.windows),
       seed_(seed),
-      round_(round),
-      first_window_{0} {
+      round_(round) {
   switch (kind_) {
     case Kind::training:
       training_.emplace(split_, context, stride_);
@@ -97,9 +93,7 @@ EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const Ev
       stride_ = context;
       break;
   }
-  for (std::int64_t s = 0; s < split_.stretches(); ++s) {
-    first_window_.push_back(first_window_.back() + windows_in(split_.stretch_size(s)));
-  }
+  split_.for_each_stretch_size([&](std::int64_t size) { windows_.add(windows_in(size)); });
 }
 
 /// One that is full or reaches the end, and one for each stride behind it.
@@ -109,7 +103,7 @@ std::int64_t EvaluationWindows::windows_in(std::int64_t stretch_size) const {
 }
 
 std::int64_t EvaluationWindows::size() const {
-  if (!training_) return first_window_.back();
+  if (!training_) return windows_.end();
   return kind_ == Kind::random && training_->size() > 0 ? draws_ : training_->size();
 }
 
@@ -126,9 +120,8 @@ EvalWindow EvaluationWindows::operator[](std::int64_t w) const {
     case Kind::side_by_side:
       break;
   }
-  const auto next = std::upper_bound(first_window_.begin(), first_window_.end(), w);
-  const std::int64_t stretch = next - first_window_.begin() - 1;
-  const std::int64_t within = w - first_window_[static_cast<std::size_t>(stretch)];
+  const std::int64_t stretch = windows_.piece_at(w);
+  const std::int64_t within = w - windows_.start(stretch);
   const std::int64_t first = split_.stretch_start(stretch), last = split_.stretch_start(stretch + 1) - 1;
   const std::int64_t end = std::min(first + context_ + within * stride_, last);
   const std::int64_t scored_before = within == 0 ? first : first + context_ + (within - 1) * stride_;

@@ -34,7 +34,7 @@ Corpus random_corpus(const Config& config, std::int64_t vocabulary) {
     ids.push_back(static_cast<std::int32_t>(random_below(1, Purpose::data_order, 0, static_cast<std::uint64_t>(i),
                                                          static_cast<std::uint64_t>(vocabulary))));
   }
-  return {Tokenizer(code_points, false), Split(std::move(ids), {0, size}), {}, {}, {}};
+  return {Tokenizer(code_points, false), Split(std::move(ids), {size}), {}, {}, {}};
 }
 
 /// Calls `work` for about `seconds`, at least twice, after one call to warm up. Returns the seconds of each call,

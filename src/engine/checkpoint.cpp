@@ -130,7 +130,9 @@ void save_checkpoint(const RunPaths& paths, Trainer& trainer, const RunProgress&
   save_average(writer, trainer, manifest);
   save_state(writer, trainer, manifest);
   manifest.config = to_json(trainer.config());
-  manifest.data = trainer.corpus().fingerprint;
+  const Corpus& corpus = trainer.corpus();
+  manifest.data = corpus.fingerprint;
+  manifest.parts = {corpus.train.size(), corpus.val.size(), corpus.test.size()};
   manifest.build = describe_build(trainer.config());
   manifest.best_step = progress.best_step;
   manifest.best_loss = progress.best_loss;

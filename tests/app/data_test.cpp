@@ -31,7 +31,8 @@ TEST_F(Data, StatsTellWhatATextIsMadeOf) {
   EXPECT_EQ(files[0]["scripts"]["Han"], 10);
   const ProgramResult shown = chargpt({"data", "stats", "--data", "poem.txt"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  for (const char* part : {"vocabulary_size", "11", "Han", "明", "U+660E"}) {
+  EXPECT_EQ(files[0]["vocabulary"][0]["name"], "LINE FEED");
+  for (const char* part : {"vocabulary_size", "11", "Han", "明", "U+660E", "CJK UNIFIED IDEOGRAPH-660E"}) {
     EXPECT_NE(shown.out.find(part), std::string::npos) << part << '\n' << shown.out;
   }
 }
@@ -41,6 +42,8 @@ TEST_F(Data, StatsLookAtEveryFileOfTheConfig) {
   EXPECT_EQ(json({"stats", "--config", "t.json", "--set", "data.val_path=v.txt"})["files"].size(), 2U);
   expect_error(chargpt({"data", "stats"}), 2, {"--data"});
   expect_error(chargpt({"data", "stats", "--data", "nowhere.txt"}), 66, {"nowhere.txt"});
+  expect_error(chargpt({"data", "stats", "--data", "no\x1b[31m.txt"}), 66, {"no\\x1b[31m.txt"});
+  expect_error(chargpt({"data", "stats", "--data", "-", "--set", "data.val_path=-"}), 2, {"standard input (-) can be"});
 }
 
 TEST_F(Data, CheckFindsWhatStandsInTwoParts) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/temp_dir.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -18,11 +19,6 @@ std::string refusal(const ConfigSources& sources, ExitCode code = ExitCode::usag
   }
   ADD_FAILURE() << "accepted";
   return "";
-}
-
-void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
 }
 
 ConfigSources from_file(const std::string& path) { return {{}, "", path, {}, {}}; }

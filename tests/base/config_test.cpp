@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chargpt/base/config_loader.hpp"
+#include "support/thrown_error.hpp"
 
 namespace chargpt {
 namespace {
@@ -30,11 +31,6 @@ void accept(const std::function<void(Config&)>& change) {
   Config config;
   change(config);
   EXPECT_NO_THROW(check_rules(config));
-}
-
-void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
 }
 
 template <class E>

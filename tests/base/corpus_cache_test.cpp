@@ -36,6 +36,26 @@ TEST_F(CachedCorpusTest, IsReadAgainAsItWasPrepared) {
   EXPECT_EQ(load().fingerprint, prepared.fingerprint);
 }
 
+TEST_F(CachedCorpusTest, IsNotKeptAmongTheTexts) {
+  std::filesystem::create_directory(folder_ / "t");
+  folder_.write("t/d.txt", "abcdefghijklmnopqrst");
+  config_.data.path = folder_ / "t";
+  for (const char* within : {"t", "t/cache", "t/../t/a/b"}) {
+    config_.data.cache = folder_ / within;
+    expect_error(ExitCode::usage, {"data.cache", "lies among the texts", "outside"}, [&] { load(); });
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "t"), {}), 1);
+  for (const char* outside : {"tt", "t/.cache"}) {  // hidden files are no texts
+    config_.data.cache = folder_ / outside;
+    EXPECT_NO_THROW(load());
+    EXPECT_NO_THROW(load());
+  }
+  folder_.write("t/e.txt", "abcdefghijklmnopqrst");
+  config_.data.path = folder_ / "t/*";
+  config_.data.cache = folder_ / "t";
+  expect_error(ExitCode::usage, {"data.cache", "lies among the texts"}, [&] { load(); });
+}
+
 TEST_F(CachedCorpusTest, IsPreparedAnewForAllThatItsIdsDependOn) {
   std::size_t prepared = 0;
   const auto expect_new = [&](const char* what) {

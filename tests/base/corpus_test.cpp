@@ -185,8 +185,7 @@ TEST_F(LoadCorpusTest, AModelsVocabularyRefusesOtherCharacters) {
 TEST_F(LoadCorpusTest, AModelWithoutEndMarkRefusesDocuments) {
   set_data("d.jsonl", jsonl({"abcde", "abcde", "abcde"}));
   const Tokenizer tokenizer({U'a', U'b', U'c', U'd', U'e'}, false);
-  expect_error(ExitCode::bad_data, {"<|e|>, which the model's vocabulary lacks"},
-               [&] { load_corpus(config_, tokenizer); });
+  expect_error(ExitCode::bad_data, {"<|e|>, which the vocabulary lacks"}, [&] { load_corpus(config_, tokenizer); });
 }
 
 TEST_F(LoadCorpusTest, TheLecturesWindowsAreThoseOfABruteForceCutOfTheDocuments) {

@@ -53,11 +53,35 @@ TEST(Encoding, ConvertsTextsLargerThanItsBuffer) {
 }
 
 TEST(Encoding, AByteThatIsNotValidIsNamedWithItsPlace) {
-  expect_error(ExitCode::bad_data, {"d.txt: not valid WINDOWS-1252 at byte offset 4 (line 2): 0x81", "data.encoding"},
+  expect_error(ExitCode::bad_data,
+               {"d.txt: not valid WINDOWS-1252 at byte offset 4 (line 2, column 2): 0x81", "data.encoding"},
                [] { in_utf8("ab\nc\x81", "WINDOWS-1252", "d.txt"); });
   expect_error(ExitCode::bad_data, {"not valid SHIFT_JIS at byte offset 1"},
                [] { in_utf8("a\x82", "SHIFT_JIS", "d"); });
   expect_error(ExitCode::usage, {"UTF-9", "iconv -l"}, [] { in_utf8("a", "UTF-9", "d.txt"); });
+}
+
+TEST(Encoding, WhatIsNotValidInOneIsGuessedToBeInAnother) {
+  // 0x81 is the second byte of Ё in UTF-8, and no character of WINDOWS-1252.
+  expect_error(ExitCode::bad_data, {"(line 1, column 2): 0x81", "say --set data.encoding=UTF-8"},
+               [] { in_utf8("\xD0\x81\xD0\xB6", "WINDOWS-1252", "d.txt"); });
+  expect_error(ExitCode::bad_data, {"not valid UTF-16", "say --set data.encoding=UTF-8"},
+               [] { in_utf8("abc", "UTF-16LE", "d.txt"); });
+  expect_error(ExitCode::bad_data, {"not valid UTF-16LE", "say --set data.encoding=KOI8-R"},
+               [] { in_utf8(encoded(kRussian, "KOI8-R") + "\n", "UTF-16LE", "d.txt"); });
+  const std::string long_text(300'000, 'a');  // several buffers
+  expect_error(ExitCode::bad_data, {"column 300002", "say --set data.encoding=UTF-8"},
+               [&] { in_utf8(long_text + "\xD0\x81\xD0\xB6", "WINDOWS-1252", "d.txt"); });
+}
+
+TEST(Encoding, WhatIsNotValidInItsOwnIsNotGuessedToBeUtf8) {
+  for (const auto& [bytes, encoding] :
+       {std::pair{encoded("plain text", "UTF-16LE") + "a", "UTF-16LE"},
+        std::pair{encoded(kJapanese, "SHIFT_JIS") + "\x82", "SHIFT_JIS"},
+        std::pair{encoded("plain", "UTF-32LE") + std::string("\0\0\x11\0", 4), "UTF-32LE"}}) {
+    expect_error(ExitCode::bad_data, {"not valid", "name the file's own encoding"},
+                 [&] { in_utf8(bytes, encoding, "d.txt"); });
+  }
 }
 
 TEST(Encoding, GuessesWhatCommonTextsAreIn) {

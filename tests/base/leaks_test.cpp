@@ -13,14 +13,14 @@ const std::string kLong(kLongLine, 'a');
 /// A split of these documents, with end marks.
 Split split_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
   std::vector<std::int32_t> all;
-  std::vector<std::int64_t> starts = {0};
+  Offsets documents;
   for (const std::string& text : texts) {
     const auto ids = tokenizer.encode(tokenizer.characters(text, "t"), "t");
     all.insert(all.end(), ids.begin(), ids.end());
     all.push_back(Tokenizer::end_mark_id());
-    starts.push_back(static_cast<std::int64_t>(all.size()));
+    documents.add(std::ssize(ids) + 1);
   }
-  return {all, starts};
+  return {all, documents};
 }
 
 std::vector<Leak> leaks_of(const std::vector<std::string>& train, const std::vector<std::string>& val,
@@ -60,10 +60,29 @@ TEST(Leaks, AShortLineMayStandInTwoParts) {
 
 TEST(Leaks, AMarkAtTheBeginningMakesNoOtherDocument) {
   const Tokenizer tokenizer({U'a', U'b'}, true);
-  const Split train({0, 1, 2, 0, 1, 0}, {0, 4, 6}), val({0, 1, 0}, {0, 3});  // <|e|>ab<|e|>, a<|e|>; <|e|>a<|e|>
+  const Split train({0, 1, 2, 0, 1, 0}, {4, 2}),
+      val(std::vector<std::int32_t>{0, 1, 0}, {3});  // <|e|>ab<|e|>, a<|e|>; <|e|>a<|e|>
   const auto leaks = find_leaks({tokenizer, train, val, {}, {}});
   ASSERT_EQ(leaks.size(), 1U);
   EXPECT_EQ(leaks[0].example, "a<|e|>");
+}
+
+TEST(Leaks, ALineIsTheSameWhateverEndsIt) {
+  const Tokenizer tokenizer({U'\n', U'\r', U'a', U'b'}, true);
+  const Split train = split_of({kLong + "\r\nb"}, tokenizer), val = split_of({"b\n" + kLong + "\nb"}, tokenizer);
+  const auto leaks = find_leaks({tokenizer, train, val, {}, {}});
+  ASSERT_EQ(leaks.size(), 1U);
+  EXPECT_EQ(leaks[0].piece, Piece::line);
+  EXPECT_EQ(leaks[0].example, kLong);
+  const Split shorter = split_of({kLong.substr(1) + "\r\nb"}, tokenizer);
+  EXPECT_EQ(find_leaks({tokenizer, shorter, shorter, {}, {}}).size(), 1U);  // the document, no line
+}
+
+TEST(Leaks, AnUnknownCharacterIsNoEndOfALine) {
+  const Tokenizer tokenizer({U'a', U'b'}, true, true);
+  const std::string half = kLong.substr(0, kLong.size() / 2 + 1);
+  const Split train = split_of({"b" + half + "x" + half}, tokenizer), val = split_of({"b" + half + half}, tokenizer);
+  EXPECT_TRUE(find_leaks({tokenizer, train, val, {}, {}}).empty());
 }
 
 TEST(Leaks, AnEndMarkOrANewlineBehindALineIsTheSame) {

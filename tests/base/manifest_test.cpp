@@ -14,18 +14,27 @@ TEST(Manifest, SurvivesWritingAndReadingExactly) {
   manifest.files["model.safetensors"] = {99, kHash};
   manifest.best_step = 100;
   manifest.best_loss = 0.1 + 0.2;
+  manifest.parts = {90, 10, 0};
   const Manifest read = Manifest::from_json(parse_json(to_json_line(manifest.to_json()), {}), "m");
   EXPECT_EQ(read.step, 123);
   EXPECT_EQ(read.files.at("model.safetensors").size, 99u);
   EXPECT_EQ(read.files.at("model.safetensors").checksum, kHash);
   EXPECT_EQ(read.config, manifest.config);
   EXPECT_EQ(read.data, manifest.data);
+  EXPECT_EQ(read.parts, manifest.parts);
   EXPECT_EQ(read.build, manifest.build);
   EXPECT_EQ(read.best_step, 100);
   EXPECT_EQ(read.best_loss, 0.1 + 0.2);
   EXPECT_EQ(read.smoothed_loss, 1.0 / 3);
   EXPECT_TRUE(read.acts_pending);
   EXPECT_EQ(read.to_json(), manifest.to_json());
+}
+
+TEST(Manifest, NeedNotTellHowTheDataWasSplit) {
+  Json json = some_manifest(1).to_json();
+  EXPECT_FALSE(Manifest::from_json(json, "m").parts);
+  json["data"]["parts"] = {{"train", 1}, {"val", 2}};
+  expect_error(ExitCode::unusable_model, {"m, data, parts", "test"}, [&] { Manifest::from_json(json, "m"); });
 }
 
 TEST(Manifest, HasNoBestBeforeTheFirstEvaluation) {

@@ -102,14 +102,10 @@ TEST(ReadForScoring, WhatDoesNotFitIntoMemoryIsRefused) {
   const TempDir dir;
   const std::string path = dir.write("d", std::string(3 << 20, 'a') + "xx");
   const Tokenizer tokenizer({U'a'}, false);
-  constexpr std::int64_t kCrossing = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 2 * 8, kWindows = 2 * 8;
-  for (const bool cross : {true, false}) {
-    const DataConfig data = {.cross_documents = cross ? CrossDocuments::yes : CrossDocuments::no};
-    const std::int64_t needed = kCrossing + (cross ? 0 : kWindows);
-    EXPECT_EQ(read(path, tokenizer, data, needed).split.size(), 3 << 20);
-    expect_error(ExitCode::out_of_memory, {path, "take 13 MiB, but 12 MiB are free"},
-                 [&] { read(path, tokenizer, data, needed - 1); });
-  }
+  constexpr std::int64_t kNeeded = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 8;
+  EXPECT_EQ(read(path, tokenizer, {}, kNeeded).split.size(), 3 << 20);
+  expect_error(ExitCode::out_of_memory, {path, "take 13 MiB, but 12 MiB are free"},
+               [&] { read(path, tokenizer, {}, kNeeded - 1); });
 }
 
 TEST(ReadForScoring, AsksForFreeMemoryBetweenTheReadings) {

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<RawBlock> blocks_of(const std::string& text, DataFormat format, std::size_t size,
                                 Normalization form = Normalization::none) {
-  BlockCutter cutter(std::make_unique<TextSource>(text), format, form, size);
+  BlockCutter cutter(std::make_unique<TextSource>(text), format, form, size, "d");
   std::vector<RawBlock> blocks;
   while (!cutter.ended()) blocks.push_back(cutter.next());
   return blocks;

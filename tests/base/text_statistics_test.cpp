@@ -48,7 +48,11 @@ TEST(TextStatistics, CountsWhatATextIsMadeOf) {
   EXPECT_FALSE(json.contains("duplicate_documents_among"));
   EXPECT_EQ(json["vocabulary_size"], 6);
   EXPECT_EQ(json["scripts"], (Json{{"Common", 12}, {"Han", 1}, {"Latin", 9}}));
-  EXPECT_EQ(json["vocabulary"][2], (Json{{"char", "a"}, {"code_point", "U+0061"}, {"category", "Ll"}, {"count", 4}}));
+  EXPECT_EQ(json["vocabulary"][2], (Json{{"char", "a"},
+                                         {"code_point", "U+0061"},
+                                         {"name", "LATIN SMALL LETTER A"},
+                                         {"category", "Ll"},
+                                         {"count", 4}}));
 }
 
 TEST(TextStatistics, FindsWhatIsSeldomMeant) {

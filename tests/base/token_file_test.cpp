@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class TokenFileTest : public testing::Test {
                       std::span(*ids).subspan(at, std::min(kSome, ids->size() - at)));
       }
     }
-    writer.finish({{"name", "test"}}, {{0, std::ssize(first)}, {0, 1, std::ssize(second)}});
+    writer.finish({{"name", "test"}}, {{std::ssize(first)}, {1, std::ssize(second) - 1}});
   }
   static std::vector<std::int32_t> read(const TokenFile& file, std::size_t section, std::int64_t begin,
                                         std::int64_t end) {
@@ -48,7 +49,7 @@ class TokenFileTest : public testing::Test {
     return ids;
   }
   static void read_everything(const TokenFile& file) {
-    for (const std::size_t section : {0, 1}) read(file, section, 0, file.starts(section).back());
+    for (const std::size_t section : {0, 1}) read(file, section, 0, file.documents(section).end());
   }
   void flip(std::uintmax_t byte, int bit) const {
     std::string bytes = read_file(path_);
@@ -66,8 +67,8 @@ TEST_F(TokenFileTest, GivesBackWhatWasWrittenFromAnyPlaceOn) {
     write(first, second, id_bytes);
     const TokenFile file(path_);
     EXPECT_EQ(file.description(), Json({{"name", "test"}}));
-    EXPECT_EQ(file.starts(0), (std::vector<std::int64_t>{0, std::ssize(first)}));
-    EXPECT_EQ(file.starts(1), (std::vector<std::int64_t>{0, 1, 3}));
+    EXPECT_EQ(file.documents(0), Offsets({std::ssize(first)}));
+    EXPECT_EQ(file.documents(1), Offsets({1, 2}));
     EXPECT_TRUE(read(file, 0, 0, std::ssize(first)) == first);
     EXPECT_EQ(read(file, 1, 0, 3), second);
     EXPECT_TRUE(read(file, 1, 2, 2).empty());
@@ -81,9 +82,9 @@ TEST_F(TokenFileTest, GivesBackWhatWasWrittenFromAnyPlaceOn) {
 }
 
 TEST_F(TokenFileTest, MayHaveNoIds) {
-  TokenFileWriter(path_, 1, 2).finish({}, {{0}});
+  TokenFileWriter(path_, 1, 2).finish({}, {{}});
   const TokenFile file(path_);
-  EXPECT_EQ(file.starts(0), std::vector<std::int64_t>{0});
+  EXPECT_EQ(file.documents(0), Offsets{});
   EXPECT_TRUE(read(file, 0, 0, 0).empty());
 }
 
@@ -140,14 +141,21 @@ TEST_F(TokenFileTest, ThatIsWrittenToWhileItIsOpenIsAnError) {
 /// A checksum can be right of what nobody should have written.
 TEST_F(TokenFileTest, WithFewerBlocksThanItsIdsFillIsRefused) {
   TokenFileWriter writer(path_, 1, 2);
-  writer.append(0, some_ids(10, 5));
-  writer.finish({}, {{0, 10 + kPerBlock}});
+  writer.append(0, some_ids(kPerBlock, 5));
+  writer.finish({}, {{kPerBlock + 1}});
   expect_error(ExitCode::io, {path_, "index cannot be read"}, [&] { TokenFile{path_}; });
+}
+
+TEST_F(TokenFileTest, WithMoreIdsThanBytesIsRefused) {
+  for (const std::int64_t ids : {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()}) {
+    TokenFileWriter(path_, 1, 4).finish({}, {{ids}});  // 2^62 ids of 4 bytes are 0 blocks, if counted in 64 bits
+    expect_error(ExitCode::io, {path_, "index cannot be read"}, [&] { TokenFile{path_}; });
+  }
 }
 
 TEST_F(TokenFileTest, ADescriptionMayHaveAnyNumberOfValues) {
   const Json symbols = std::vector<std::string>(300'000, "a");
-  TokenFileWriter(path_, 1, 4).finish(symbols, {{0}});
+  TokenFileWriter(path_, 1, 4).finish(symbols, {{}});
   EXPECT_TRUE(TokenFile(path_).description() == symbols);
 }
 

@@ -140,6 +140,19 @@ TEST(Utf8, TheIllFormedExamplesOfTheStandardAreRefusedWhereTheyBegin) {
   }
 }
 
+TEST(Utf8, AMessageIsPrintedWithoutControls) {
+  EXPECT_EQ(printable("a\tb\n\xC3\xA4\xF0\x9F\x98\x80"), "a\tb\n\xC3\xA4\xF0\x9F\x98\x80");
+  EXPECT_EQ(printable("a\x1b[31m\r\x7f"), "a\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "1m\xC2\xA0"),
+            "\\xc2\\x9b"
+            "1m\xC2\xA0");
+  EXPECT_EQ(printable("\xFF"
+                      "a\xC3"),
+            "\\xff"
+            "a\\xc3");
+}
+
 TEST(Utf8, DescribesWhatCanBeShownWithItsForm) {
   EXPECT_EQ(describe_code_point(U'A'), "U+0041 'A'");
   EXPECT_EQ(describe_code_point(U'\U0001F600'), "U+1F600 '\xF0\x9F\x98\x80'");

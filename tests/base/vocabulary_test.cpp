@@ -57,8 +57,23 @@ TEST_F(VocabularyTest, MayBeThatOfAText) {
   EXPECT_EQ(load().tokenizer, Tokenizer({U'a', U'b', U'c', U'z'}, false));
   folder_.write("v.txt", "ab");
   expect_error(ExitCode::bad_data, {"U+0063 'c'", "2 of 6 characters are unknown"}, [&] { load(); });
-  config_.data.max_vocabulary = 2;
+  config_.data.max_vocabulary = 1'000;  // more than there are: none is left out, but there is the unknown mark
   EXPECT_EQ(text(), "ab<|u|>ab<|u|>");
+  config_.data.max_vocabulary = 1;
+  EXPECT_EQ(text(), "a<|u|><|u|>a<|u|><|u|>");
+  config_.data.max_vocabulary = 0;
+  config_.data.min_count = 2;  // in the vocabulary's text
+  folder_.write("v.txt", "abccb");
+  EXPECT_EQ(text(), "<|u|>bc<|u|>bc");
+}
+
+TEST_F(VocabularyTest, MayBeThatOfDocuments) {
+  config_.data.vocabulary = folder_.write("v.jsonl", "{\"text\": \"ab\"}\n");
+  set_data("abab");
+  EXPECT_EQ(load().tokenizer, Tokenizer({U'a', U'b'}, false));
+  config_.data.format = DataFormat::lines;
+  config_.data.vocabulary = folder_.write("v.txt", "a\nb\n");
+  EXPECT_EQ(load().tokenizer, Tokenizer({U'a', U'b'}, true));
 }
 
 TEST_F(VocabularyTest, MayBeThatOfAModel) {
@@ -71,6 +86,9 @@ TEST_F(VocabularyTest, MayBeThatOfAModel) {
   set_data("abcxabc");
   EXPECT_EQ(load().tokenizer, theirs);
   EXPECT_EQ(text(), "abc<|u|>abc");
+  config_.data.min_count = 2;
+  expect_error(ExitCode::usage, {"m.safetensors is a model's, which is taken whole", "data.min_count (2)"},
+               [&] { load(); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import socket
 import tempfile
 import threading
 import unittest
@@ -31,12 +32,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         contents = self.server.files[self.path]
-        begin = int(self.headers.get("Range", "bytes=0-")[len("bytes="):-1])
+        begin = 0 if self.server.sends_all else int(self.headers.get("Range", "bytes=0-")[len("bytes="):-1])
         self.server.begins.append(begin)
         self.send_response(206 if begin else 200)
         self.send_header("Content-Length", str(len(contents) - begin))
         self.end_headers()
-        self.wfile.write(contents[begin:])
+        self.wfile.write(contents[begin:self.server.sent_at_most])
 
     def log_message(self, *_):
         pass
@@ -54,6 +55,8 @@ class FetchTest(unittest.TestCase):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.files = {"/a.txt": CONTENTS, "/b.zip": zipped("b", CONTENTS)}
         self.server.begins = []
+        self.server.sends_all = False
+        self.server.sent_at_most = None
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
@@ -84,6 +87,49 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(self.run_fetch("a.txt")[0], 0)
         self.assertEqual(self.server.begins, [1000])
         self.assertEqual((self.folder / "a.txt").read_bytes(), CONTENTS)
+
+    def test_writes_anew_what_a_server_sends_whole(self):
+        self.server.sends_all = True
+        (self.folder / "a.txt.part").write_bytes(b"x" * 1000)
+        self.assertEqual(self.run_fetch("a.txt")[0], 0)
+        self.assertEqual((self.folder / "a.txt").read_bytes(), CONTENTS)
+
+    def test_a_connection_that_breaks_keeps_what_came(self):
+        self.server.sent_at_most = 3000
+        code, _, err = self.run_fetch("a.txt")
+        self.assertEqual(code, 1)
+        self.assertIn("3000 of 10240 bytes", err)
+        self.server.sent_at_most = None
+        self.assertEqual(self.run_fetch("a.txt")[0], 0)
+        self.assertEqual(self.server.begins, [0, 3000])
+
+    def test_an_answer_without_a_byte_is_told(self):
+        self.server.sent_at_most = 0
+        code, _, err = self.run_fetch("a.txt")
+        self.assertEqual(code, 1)
+        self.assertIn("0 of 10240 bytes", err)
+
+    def test_an_answer_that_is_no_http_is_told(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            def answer():
+                connection = server.accept()[0]
+                connection.recv(1 << 16)
+                connection.sendall(b"what?\n\n")
+                connection.close()
+
+            threading.Thread(target=answer, daemon=True).start()
+            address = f"http://127.0.0.1:{server.getsockname()[1]}/a.txt"
+            self.texts = [fetch.Text("a.txt", address, 10, "0" * 64, "none")]
+            code, _, err = self.run_fetch("a.txt")
+        self.assertEqual(code, 1)
+        self.assertIn("cannot fetch", err)
+
+    def test_a_full_disk_is_told_as_one(self):
+        (self.folder / "a.txt.part").symlink_to("/dev/full")
+        code, _, err = self.run_fetch("a.txt")
+        self.assertEqual(code, 1)
+        self.assertIn("cannot write", err)
+        self.assertIn("No space left", err)
 
     def test_does_not_fetch_what_is_there(self):
         self.run_fetch("a.txt")

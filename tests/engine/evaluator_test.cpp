@@ -34,13 +34,13 @@ CharGPT make_model() {
 
 Split documents() {
   std::vector<std::int32_t> ids;
-  std::vector<std::int64_t> starts = {0};
+  Offsets documents;
   for (const int size : {1, 2, 7, 20, 6, 13}) {
     for (int i = 0; i < size - 1; ++i) ids.push_back(1 + i * i % 3);
     ids.push_back(0);
-    starts.push_back(static_cast<std::int64_t>(ids.size()));
+    documents.add(size);
   }
-  return {ids, starts};
+  return {ids, documents};
 }
 
 EvalConfig mode(EvalMode eval_mode, std::int64_t stride = 0) {
@@ -153,7 +153,7 @@ TEST(Evaluator, AUniformModelScoresTheLogarithmOfTheVocabulary) {
 TEST(Evaluator, CountsTheBytesOfWhatItScores) {
   CharGPT model = make_model();
   Passes passes(model);
-  const Split split({2, 1, 2, 3, 0}, {0, 5});  // the first is not scored; a is 1 byte, ö 2, 漢 3, the end mark 1
+  const Split split({2, 1, 2, 3, 0}, {5});  // the first is not scored; a is 1 byte, ö 2, 漢 3, the end mark 1
   const Evaluation got = evaluate(passes, kTokenizer, split, windows_of(split), 4);
   EXPECT_EQ(got.bytes, 1 + 2 + 3 + 1);
   EXPECT_NEAR(got.bits_per_byte() * 7, got.bits_per_char() * 4, 1e-9);

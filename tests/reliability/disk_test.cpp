@@ -9,15 +9,6 @@ namespace {
 
 class Disk : public ReliabilityTest {
  protected:
-  /// Runs `script` with the program as $0 and its arguments as "$@".
-  ProgramResult shell(const std::string& script, const std::vector<std::string>& words) const {
-    std::vector<std::string> command = {"/bin/sh", "-c", script, CHARGPT_PROGRAM};
-    command.insert(command.end(), words.begin(), words.end());
-    ProgramOptions options;
-    options.folder = dir_.path();
-    return run_program(command, options);
-  }
-
   static void expect_reported(const ProgramResult& result) {
     EXPECT_EQ(result.code, 74) << result.err;
     EXPECT_NE(result.err.find("error: "), std::string::npos) << result.err;

@@ -34,6 +34,15 @@ class ReliabilityTest : public ProgramTest {
     return all;
   }
 
+  /// Runs `script` with the program as $0 and its arguments as "$@".
+  ProgramResult shell(const std::string& script, const std::vector<std::string>& words) const {
+    std::vector<std::string> command = {"/bin/sh", "-c", script, CHARGPT_PROGRAM};
+    command.insert(command.end(), words.begin(), words.end());
+    ProgramOptions options;
+    options.folder = dir_.path();
+    return run_program(command, options);
+  }
+
   /// Sends the signal when there are so many lines on stderr, after a moment of up to three milliseconds.
   ProgramOptions signal_at_line(int signal, std::ptrdiff_t line) {
     ProgramOptions options;

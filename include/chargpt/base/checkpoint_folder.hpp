@@ -23,6 +23,12 @@ inline constexpr const char* kOptimizerFileName = "optimizer.safetensors";
 /// What an optimizer keeps for each parameter, as its tensors are named before a dot and the parameter's name.
 std::vector<std::string> optimizer_state(const OptimizerConfig& optimizer);
 
+/// Ids of each part of a corpus, marks included.
+struct PartSizes {
+  std::int64_t train, val, test;
+  bool operator==(const PartSizes&) const = default;
+};
+
 /// What a checkpoint says of itself besides its tensors; manifest.json, version 1. The file's last member is the
 /// XXH3-128 of the text before it, so that no damage to the manifest itself passes.
 struct Manifest {
@@ -30,6 +36,7 @@ struct Manifest {
   std::map<std::string, WrittenFile> files;  ///< every file of the folder but the manifest
   Json config;                               ///< resolved config of the run
   Fingerprint data;
+  std::optional<PartSizes> parts;         ///< how the data was split; early manifests do not tell
   Json build;                             ///< version, compiler, libtorch, instruction set, threads
   std::optional<std::int64_t> best_step;  ///< with the best validation loss so far
   std::optional<double> best_loss;        ///< nats per character

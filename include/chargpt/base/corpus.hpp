@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-enum class Part { train, val, test };
+enum class Part : std::uint8_t { train, val, test };
 std::string_view name(Part value);
 
 /// Which documents of a part begin with the end mark, besides ending with it, so that a model learns how they begin: of

@@ -12,8 +12,8 @@ namespace chargpt {
 bool is_known_encoding(const std::string& name);
 
 /// `bytes` converted from `encoding` to UTF-8 as they are read; what is said to be UTF-8 is given as it is. Reading
-/// throws Error(bad_data) with `name`, byte offset, line and the byte's value where they are not valid in it; this
-/// throws Error(usage) for an encoding that is not known.
+/// throws Error(bad_data) with `name`, byte offset, line, column and the byte's value where they are not valid in it,
+/// and what they are likely in; this throws Error(usage) for an encoding that is not known.
 std::unique_ptr<ByteSource> to_utf8(std::unique_ptr<ByteSource> bytes, const std::string& encoding,
                                     const std::string& name);
 

@@ -9,7 +9,11 @@ namespace chargpt {
 /// Error(io) for every other failure, e.g. a full disk.
 bool write_output(std::string_view text);
 
-/// Writes a message to standard error. Nobody may be reading it: what cannot be written is left out.
+/// Writes a message to standard error, printable(): it may name a file. Nobody may be reading it: what cannot be
+/// written is left out.
 void write_message(const std::string& text);
+
+/// Writes to a terminal on standard error what is drawn there, control sequences among it.
+void draw(const std::string& sequences);
 
 }  // namespace chargpt

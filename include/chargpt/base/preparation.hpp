@@ -48,7 +48,8 @@ class ReadingProgress {
 };
 
 /// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters
-/// and documents and hashes the bytes, the second encodes. Memory grows by up to 32 bytes a document.
+/// and documents and hashes the bytes, the second encodes. Memory grows by as many bytes a document as two Offsets and
+/// a Part take.
 class Preparation {
  public:
   /// Takes ids, in order within each part.
@@ -61,8 +62,8 @@ class Preparation {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
-  /// Of each part: where its documents start, and at last how many ids it has.
-  const std::vector<std::vector<std::int64_t>>& starts() const { return starts_; }
+  /// Of each part, in ids.
+  const std::vector<Offsets>& documents() const { return documents_; }
   /// Makes the second pass. Error(bad_data) when a text is not what it was in the first.
   void encode(const Sink& sink);
 
@@ -70,16 +71,16 @@ class Preparation {
   TextSurvey survey(NamedText& text);
   void settle_vocabulary(const std::optional<Tokenizer>& vocabulary);
   void require_known();
-  void deal_out(const std::vector<TextSurvey>& surveys);
+  void deal_out(std::vector<TextSurvey> surveys);
 
   std::vector<NamedText>& texts_;
   DataConfig data_;
   ReadingProgress progress_;
   ThreadPool pool_;
   CharacterCounts counts_;
-  std::vector<TextSummary> summaries_;             // by text
-  std::vector<std::vector<PartPiece>> pieces_;     // by text
-  std::vector<std::vector<std::int64_t>> starts_;  // by part
+  std::vector<TextSummary> summaries_;  // by text
+  std::vector<PartPieces> pieces_;      // by text
+  std::vector<Offsets> documents_;      // by part
   std::optional<Tokenizer> tokenizer_;
   Fingerprint fingerprint_;
 };

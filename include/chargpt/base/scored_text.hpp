@@ -50,10 +50,10 @@ struct ScoredText {
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data = {});
 
 /// The same of a text in files, which is read twice, some blocks at a time: what is held are 4 bytes for each
-/// character, 24 for each unknown one instead, and up to 16 for each document. Error(out_of_memory) when that, and the
-/// 16 more that EvaluationWindows take for each document where windows do not cross them, is more than `available()`
-/// bytes, before it is taken; bad_data when the text changes between the readings; else as TextReader. `available` is
-/// asked between the readings, since standard input is held from the first one on. Throws Interrupted as `events` say.
+/// character, 24 for each unknown one instead, and some 8 for each document, with those that EvaluationWindows take.
+/// Error(out_of_memory) when that is more than `available()` bytes, before it is taken; bad_data when the text changes
+/// between the readings; else as TextReader. `available` is asked between the readings, since standard input is held
+/// from the first one on. Throws Interrupted as `events` say.
 ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
                             const PreparationEvents& events, const std::function<std::int64_t()>& available);
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "chargpt/base/offsets.hpp"
 #include "chargpt/base/token_file.hpp"
 
 namespace chargpt {
@@ -16,22 +17,26 @@ namespace chargpt {
 class Split {
  public:
   Split();  ///< no document
-  /// In memory. starts: where documents start, from 0 on, and at last the number of ids. cross: windows may reach from
-  /// one document into the next.
-  Split(std::vector<std::int32_t> ids, std::vector<std::int64_t> starts, bool cross = false);
+  /// In memory. documents: of all the ids. cross: windows may reach from one document into the next.
+  Split(std::vector<std::int32_t> ids, Offsets documents, bool cross = false);
   /// A section of a token file.
   Split(std::shared_ptr<const TokenFile> file, std::size_t section, bool cross = false);
 
-  std::int64_t size() const { return starts().back(); }
-  std::int64_t documents() const { return static_cast<std::int64_t>(starts().size()) - 1; }
-  std::int64_t start(std::int64_t d) const { return starts()[static_cast<std::size_t>(d)]; }
-  std::int64_t document_size(std::int64_t d) const { return start(d + 1) - start(d); }
-  std::int64_t document_at(std::int64_t position) const;  ///< the document that the id at `position` belongs to
+  std::int64_t size() const { return offsets().end(); }
+  std::int64_t documents() const { return offsets().pieces(); }
+  std::int64_t start(std::int64_t d) const { return offsets().start(d); }
+  /// The document that the id at `position` belongs to.
+  std::int64_t document_at(std::int64_t position) const { return offsets().piece_at(position); }
 
   /// Stretches of ids that windows may lie in: each document, or all of them together where windows cross them.
   std::int64_t stretches() const { return cross_ ? std::min(std::int64_t{1}, size()) : documents(); }
   std::int64_t stretch_start(std::int64_t s) const { return cross_ ? s * size() : start(s); }
-  std::int64_t stretch_size(std::int64_t s) const { return stretch_start(s + 1) - stretch_start(s); }
+  /// Calls use(size) with that of each in order.
+  template <class Use>
+  void for_each_stretch_size(const Use& use) const {
+    if (!cross_) return offsets().for_each_size(use);
+    if (size() > 0) use(size());
+  }
 
   /// As many ids as there is room for, from `position` on; they must be there. Errors as TokenFile::read.
   void read(std::int64_t position, std::span<std::int32_t> ids) const;
@@ -44,9 +49,9 @@ class Split {
  private:
   struct InMemory {
     std::vector<std::int32_t> ids;
-    std::vector<std::int64_t> starts;
+    Offsets documents;
   };
-  const std::vector<std::int64_t>& starts() const { return file_ ? file_->starts(section_) : memory_->starts; }
+  const Offsets& offsets() const { return file_ ? file_->documents(section_) : memory_->documents; }
 
   std::shared_ptr<const InMemory> memory_;
   std::shared_ptr<const TokenFile> file_;

@@ -24,10 +24,12 @@ struct RawBlock {
 /// and a text that is to be normalised where no ASCII character stands.
 class BlockCutter {
  public:
-  /// `bytes`: unpacked, and text in UTF-8 unless it is invalid. `format`: not automatic.
-  BlockCutter(std::unique_ptr<ByteSource> bytes, DataFormat format, Normalization form, std::size_t size);
+  /// `bytes`: unpacked, and text in UTF-8 unless it is invalid; of the file `name`. `format`: not automatic.
+  BlockCutter(std::unique_ptr<ByteSource> bytes, DataFormat format, Normalization form, std::size_t size,
+              std::string name);
   bool ended() const { return ended_ && rest_.empty() && started_; }
   /// The next block; every file has at least one, which may be empty, and exactly one that is the last.
+  /// Error(out_of_memory) where what cannot be cut would take more than there is.
   RawBlock next();
 
  private:
@@ -38,6 +40,7 @@ class BlockCutter {
   DataFormat format_;
   Normalization form_;
   std::size_t size_;
+  std::string name_;
   std::string rest_;  // read, and behind the last block
   TextPlace place_;
   bool ended_ = false, started_ = false;

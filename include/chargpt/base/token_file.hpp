@@ -10,6 +10,7 @@
 #include "chargpt/base/file.hpp"
 #include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/json.hpp"
+#include "chargpt/base/offsets.hpp"
 
 namespace chargpt {
 
@@ -18,9 +19,9 @@ namespace chargpt {
 //
 //   blocks    ids of one section each, 16 or 32 bits wide; all but a section's last block have 1 MiB; in any order
 //   index     the description's size and text (JSON); number of bytes of an id; number of sections; for each section
-//             the number of its documents + 1, the documents' starts, the number of its blocks, and for each block
-//             where it lies and its XXH3-64; every number has 64 bits
-//   trailer   where the index lies, its size, its XXH3-64, and "chargpt tokens 1"
+//             the number of its documents, the bytes that hold their sizes and those bytes (see Offsets), the number of
+//             its blocks, and for each block where it lies and its XXH3-64; every number has 64 bits
+//   trailer   where the index lies, its size, its XXH3-64, and "chargpt tokens 2"
 //
 // The trailer comes last, so that a file that was not finished, or was cut, has none.
 
@@ -31,8 +32,8 @@ class TokenFileWriter {
   TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes);
   /// Adds ids, 0 <= id < 256^id_bytes, at the end of a section.
   void append(std::size_t section, std::span<const std::int32_t> ids);
-  /// Writes through to the disk. starts[s]: where the documents of section s start, and at last where they end.
-  void finish(const Json& description, const std::vector<std::vector<std::int64_t>>& starts);
+  /// Writes through to the disk. documents[s]: those of section s.
+  void finish(const Json& description, const std::vector<Offsets>& documents);
 
  private:
   struct Block {
@@ -57,8 +58,8 @@ class TokenFile {
   explicit TokenFile(const std::string& path);
   const std::string& path() const { return file_.path(); }
   const Json& description() const { return description_; }
-  /// Where the documents of a section start, and at last where they end.
-  const std::vector<std::int64_t>& starts(std::size_t section) const { return sections_.at(section).starts; }
+  /// Where the documents of a section lie.
+  const Offsets& documents(std::size_t section) const { return sections_.at(section).documents; }
   /// The ids of a section from `position` on, as many as `ids` has room for, which must be there. Error(io) that names
   /// the block when it does not fit its checksum, and when the file was cut or written to since it was opened. Several
   /// threads may read at once.
@@ -69,7 +70,7 @@ class TokenFile {
     std::uint64_t offset, checksum;
   };
   struct Section {
-    std::vector<std::int64_t> starts;
+    Offsets documents;
     std::vector<Block> blocks;
     std::unique_ptr<std::atomic<bool>[]> verified;  ///< by block
   };

@@ -30,6 +30,11 @@ std::string describe_invalid_utf8(std::string_view text, std::size_t offset, Tex
 std::string encode_utf8(char32_t code_point);
 std::string encode_utf8(std::u32string_view text);
 
+/// A message as it may be shown in a terminal: control characters but newlines and tabs, and bytes that are not UTF-8,
+/// as
+/// "\x1b". File names may hold either.
+std::string printable(std::string_view message);
+
 /// "U+0041 'A'"; control characters and the like without the quoted form.
 std::string describe_code_point(char32_t code_point);
 

@@ -34,8 +34,9 @@ class CharacterCounts {
 };
 
 /// The vocabulary that data.vocabulary names: that of a run folder's best model or of a model file (.safetensors), or
-/// the characters of a text. A text's has the end mark where `end_mark` says so, and the unknown mark by the same keys
-/// as above. Errors as reading these; usage for a vocabulary of bytes.
+/// that of a text, which is made of its characters as above. The text is lines where the data is, else
+/// JSONL where its name says so. Errors as reading these; usage for a vocabulary of bytes, and for a model's from which
+/// data.min_count or data.max_vocabulary would leave characters out.
 Tokenizer given_vocabulary(const DataConfig& data, bool end_mark);
 
 }  // namespace chargpt

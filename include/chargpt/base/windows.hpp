@@ -15,15 +15,15 @@ namespace chargpt {
 /// stretch of n ids gives (n - context - 1) / stride + 1, or none.
 class WindowIndex {
  public:
-  WindowIndex(const Split& split, std::int64_t context, std::int64_t stride);
-  std::int64_t size() const { return first_window_.back(); }
+  WindowIndex(Split split, std::int64_t context, std::int64_t stride);
+  std::int64_t size() const { return windows_.end(); }
   /// Position in the split of the first id of window w, 0 <= w < size(). O(log documents).
   std::int64_t offset(std::int64_t w) const;
 
  private:
+  Split split_;
   std::int64_t stride_;
-  std::vector<std::int64_t> first_window_;   ///< per stretch with windows, and the total at the end
-  std::vector<std::int64_t> stretch_start_;  ///< position of that stretch
+  Offsets windows_;  ///< of each stretch
 };
 
 /// Which windows each step trains on: a pure function of (seed, step, index in the batch).
@@ -83,8 +83,8 @@ class EvaluationWindows {
   std::int64_t stride_;
   std::int64_t draws_;
   std::uint64_t seed_, round_;
-  std::optional<WindowIndex> training_;     ///< what training and random windows are taken from
-  std::vector<std::int64_t> first_window_;  ///< of the others: per stretch, and the total at the end
+  std::optional<WindowIndex> training_;  ///< what training and random windows are taken from
+  Offsets windows_;                      ///< of each stretch, of the other kinds
 };
 
 /// The stride of `sliding` in ids.
