@@ -285,7 +285,7 @@ void Preparation::deal_out(std::vector<TextSurvey> surveys) {
       std::vector<Part> parts(static_cast<std::size_t>(survey.documents.pieces()), *text.part);
       pieces_.push_back({std::move(survey.documents), std::move(parts)});
     } else {
-      pieces_.push_back(deal_parts(std::move(survey), text.reader.end_mark(), data_));
+      pieces_.push_back(deal_parts(std::move(survey), text.reader.end_mark(), data_, pool_));
     }
     const std::int64_t end_mark = text.reader.end_mark() ? 1 : 0;
     auto part = pieces_.back().parts.begin();

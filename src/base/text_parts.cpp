@@ -64,12 +64,16 @@ PartPieces cut_texts(const Offsets& texts, double val, double test) {
 }
 
 /// The parts of n documents in file order, or dealt by the seed.
-std::vector<Part> deal_documents(std::uint64_t n, const DataConfig& data, double val, double test) {
+std::vector<Part> deal_documents(std::uint64_t n, const DataConfig& data, double val, double test, ThreadPool& pool) {
+  constexpr std::uint64_t kAtOnce = 1 << 14;  // a document's rank takes dozens of random numbers
   const bool in_file_order = data.split == SplitMethod::contiguous;
   const Bounds bounds = in_file_order ? contiguous_bounds(n, val, test) : document_bounds(n, val, test);
   const Permutation rank_of(n, static_cast<std::uint64_t>(data.split_seed), Purpose::split, 0);
   std::vector<Part> parts(n);
-  for (std::uint64_t d = 0; d < n; ++d) parts[d] = part_of(in_file_order ? d : rank_of(d), bounds);
+  pool.run(static_cast<std::int64_t>((n + kAtOnce - 1) / kAtOnce), [&](std::int64_t task, int) {
+    const std::uint64_t begin = static_cast<std::uint64_t>(task) * kAtOnce, end = std::min(n, begin + kAtOnce);
+    for (std::uint64_t d = begin; d < end; ++d) parts[d] = part_of(in_file_order ? d : rank_of(d), bounds);
+  });
   return parts;
 }
 
@@ -106,7 +110,7 @@ Part HashedPart::part() const {
   return unit < test_ ? Part::test : unit < test_ + val_ ? Part::val : Part::train;
 }
 
-PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data) {
+PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data, ThreadPool& pool) {
   const auto [val, test] = fractions(data);
   if (!splits_documents(data.split, end_mark)) return cut_texts(text.documents, val, test);
   if (!end_mark && text.documents.pieces() == 1) {
@@ -117,7 +121,7 @@ PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data) {
   }
   auto parts = data.split == SplitMethod::hashed
                    ? std::move(text.hashed_parts)
-                   : deal_documents(static_cast<std::uint64_t>(text.documents.pieces()), data, val, test);
+                   : deal_documents(static_cast<std::uint64_t>(text.documents.pieces()), data, val, test, pool);
   return {std::move(text.documents), std::move(parts)};
 }
 

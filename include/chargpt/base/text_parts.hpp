@@ -39,6 +39,6 @@ class HashedPart {
 
 /// How data.split deals out the main text, as load_corpus() says it. `end_mark`: its documents end with one.
 /// Error(usage) when one text is to be split by document.
-PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data);
+PartPieces deal_parts(TextSurvey text, bool end_mark, const DataConfig& data, ThreadPool& pool);
 
 }  // namespace chargpt
