@@ -59,8 +59,7 @@ std::int32_t own_id(const Tokenizer& tokenizer, char32_t character) {
   return tokenizer.is_mark(id) ? -1 : id;
 }
 
-/// The same with each long line. Lines end at newlines and marks; a carriage return is no part of one, so that a line
-/// is found again whatever ends it.
+/// The same with each long line. Lines end at newlines, carriage returns and marks: what ends one makes no other line.
 template <class Use>
 void for_each_long_line(const Split& split, const Tokenizer& tokenizer, const Use& use) {
   ReadPiece line;
@@ -68,16 +67,15 @@ void for_each_long_line(const Split& split, const Tokenizer& tokenizer, const Us
     if (line.size() >= kLongLine) use(line);
     line.start_anew();
   };
-  const std::int32_t newline = own_id(tokenizer, U'\n'), carriage_return = own_id(tokenizer, U'\r');
-  const auto ends_stretch = [&](std::int32_t id) {
-    return id == newline || id == carriage_return || (tokenizer.has_end_mark() && id == Tokenizer::end_mark_id());
-  };
+  const std::array ends = {own_id(tokenizer, U'\n'), own_id(tokenizer, U'\r'),
+                           tokenizer.has_end_mark() ? Tokenizer::end_mark_id() : -1};
   for (std::int64_t d = 0; d < split.documents(); ++d) {
     split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
       while (!ids.empty()) {
-        const auto end = static_cast<std::size_t>(std::find_if(ids.begin(), ids.end(), ends_stretch) - ids.begin());
+        const auto end = static_cast<std::size_t>(std::find_first_of(ids.begin(), ids.end(), ends.begin(), ends.end()) -
+                                                  ids.begin());
         line.add(ids.first(end));
-        if (end < ids.size() && ids[end] != carriage_return) finish();
+        if (end < ids.size()) finish();
         ids = ids.subspan(std::min(ids.size(), end + 1));
       }
     });

@@ -79,7 +79,7 @@ class TextPass {
 
   TextSummary read() {
     for (const std::string& file : reader_.files_) read_file(file);
-    if (documents_ == 0) fail_bad_data(fmt::format("{}: {}", reader_.path_, why_empty()));
+    if (documents_ == 0) fail_bad_data(fmt::format("{}: {}", input_name(reader_.path_), why_empty()));
     summary_.hash = hashes_.size() == 1 ? hashes_[0] : xxh3_128(fmt::format("{}", fmt::join(hashes_, "\n")));
     return summary_;
   }
