@@ -154,7 +154,7 @@ TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp
     for (Section& section : sections_) {
       section.documents = index.offsets();
       section.blocks = index.list<Block>();
-      const std::uint64_t ids = static_cast<std::uint64_t>(section.documents.end());
+      const auto ids = static_cast<std::uint64_t>(section.documents.end());
       if (ids > size || section.blocks.size() != blocks_of(section)) throw std::out_of_range("a section");
       section.verified = std::make_unique<std::atomic<bool>[]>(section.blocks.size());
     }
