@@ -47,9 +47,11 @@ TEST(Tokenizer, TheSpellingOfTheEndMarkInATextIsOrdinaryCharacters) {
 }
 
 TEST(Tokenizer, DecodingGivesTheEncodedTextBack) {
-  const std::u32string text = U"Test \U0001F600! \u00F6 o\u0308 \u6F22\u5B57\n\t\0end";
+  using std::literals::operator""s;  // its NUL is no end
+  const std::u32string text = U"Test \U0001F600! \u00F6 o\u0308 \u6F22\u5B57\n\t\0end"s;
   const auto tokenizer = tokenizer_of(text);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text, "t")), encode_utf8(text));
+  EXPECT_EQ(tokenizer.size(), 17);
 }
 
 TEST(Tokenizer, ACharacterOutsideTheVocabularyHasNoId) {
