@@ -107,7 +107,8 @@ bool looks_like_utf8(std::string_view bytes, bool first, bool last) {
   constexpr std::size_t kCut = 3;  // bytes of a character at most that are not its whole
   const auto begins_character = [](char byte) { return (byte & 0xC0) != 0x80; };
   if (!first) {
-    const auto* const begin = std::find_if(bytes.begin(), bytes.begin() + std::min(kCut, bytes.size()), begins_character);
+    const auto* const begin =
+        std::find_if(bytes.begin(), bytes.begin() + std::min(kCut, bytes.size()), begins_character);
     bytes.remove_prefix(static_cast<std::size_t>(begin - bytes.begin()));
   }
   if (bytes.find('\0') != std::string_view::npos) return false;
