@@ -12,6 +12,7 @@
 #include "chargpt/base/corpus.hpp"
 #include "chargpt/base/device_name.hpp"
 #include "chargpt/base/file_reader.hpp"
+#include "chargpt/base/memory.hpp"
 #include "chargpt/base/model_file.hpp"
 #include "chargpt/base/output.hpp"
 #include "chargpt/base/signal_list.hpp"
@@ -22,8 +23,7 @@
 namespace chargpt {
 namespace {
 
-constexpr std::uint64_t kMaxPrompt = 64 << 20;    // bytes
-constexpr std::int64_t kStreamBytes = 512 << 20;  // of keys and values of all samples that are drawn together
+constexpr std::uint64_t kMaxPrompt = 64 << 20;  // bytes
 
 void check_flags(const Arguments& arguments) {
   std::vector<std::string> given;
@@ -124,9 +124,9 @@ int sample_natively(const Request& request, int threads) {
   file.copy_values(weights);
   ThreadPool pool(threads, request.config.run.pin);
   Decoder decoder(file.config(), file.tokenizer().size(), weights.data(), pool);
-  const NextLogits next = [&](auto windows, auto logits) { decoder.logits(windows, logits); };
-  const auto together =
-      std::clamp<std::int64_t>(kStreamBytes / static_cast<std::int64_t>(decoder.stream_bytes()), 1, 64);
+  const NextLogits next = [&](auto windows, auto logits, const auto& ready) { decoder.logits(windows, logits, ready); };
+  const std::int64_t together =
+      Decoder::streams_together(file.config(), file.tokenizer().size(), threads, last_level_cache());
   return request.sample({file.tokenizer(), file.config().context, next, together});
 }
 

@@ -83,6 +83,15 @@ void require_memory(std::uint64_t needed, std::int64_t available, const std::str
                                                    mebibytes, available >> 20, advice));
 }
 
+std::int64_t last_level_cache(const std::string& root) {
+  const fs::path caches = root + "/sys/devices/system/cpu/cpu0/cache";
+  std::int64_t kibibytes = 0;
+  for (const char* cache : {"index2", "index3"}) {  // 0 and 1 are the first level's; sizes are written as "32768K"
+    kibibytes = number_in(caches / cache / "size").value_or(kibibytes);
+  }
+  return kibibytes << 10;
+}
+
 std::int64_t resident_memory() {
   std::int64_t all = 0, resident = 0;  // pages; see proc(5)
   std::ifstream file("/proc/self/statm");

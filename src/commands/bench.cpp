@@ -16,8 +16,10 @@
 #include "chargpt/engine/device.hpp"
 #include "chargpt/engine/model_logits.hpp"
 #include "chargpt/engine/trainer.hpp"
+#include "chargpt/kernels/decoder.hpp"
 #include "chargpt/kernels/fma_peak.hpp"
 #include "chargpt/kernels/instruction_set.hpp"
+#include "chargpt/sampling/sample_writer.hpp"
 
 namespace chargpt {
 namespace {
@@ -129,19 +131,19 @@ void measure_training(Trainer& trainer, torch::Device device, double seconds, co
   result[fp32 ? "share_of_fma_peak" : "ratio_to_fp32_fma_peak"] = speed / peak;
 }
 
-/// All streams together, each of the config's length, from one character on.
+/// All samples, each of the config's length, after one character.
 void measure_sampling(Trainer& trainer, double seconds, const std::function<bool()>& stopped, Json& result) {
-  const SampleConfig& settings = trainer.config().sample;
-  std::vector<StreamStart> starts;
-  for (std::int64_t i = 0; i < settings.samples; ++i) {
-    starts.push_back({{0}, settings});
-    starts.back().settings.seed = i;
+  const Config& config = trainer.config();
+  const Tokenizer& tokenizer = trainer.corpus().tokenizer;
+  SampleConfig settings = config.sample;
+  settings.prompt = tokenizer.symbol(0);
+  SampledModel model{tokenizer, config.model.context, model_logits(trainer.passes())};
+  if (trainer.passes().path() == AttentionPath::native) {
+    model.together =
+        Decoder::streams_together(config.model, tokenizer.size(), at::get_num_threads(), last_level_cache());
   }
-  const NextLogits next = model_logits(trainer.passes());
-  const double time = median(call_times(seconds, [&] {
-    generate(next, trainer.corpus().tokenizer, trainer.config().model.context, starts,
-             [&](std::size_t, std::int32_t) { return !stopped(); });
-  }));
+  const SampleOutput output{.write = [](std::string_view) { return true; }, .stopped = stopped, .warn = {}};
+  const double time = median(call_times(seconds, [&] { write_samples(model, {{settings, "prompt"}}, output); }));
   result["sampling_chars_per_second"] = static_cast<double>(settings.samples * settings.length) / time;
 }
 

@@ -11,7 +11,7 @@
 namespace chargpt {
 
 NextLogits model_logits(CharGPT model) {
-  return [model](std::span<const StreamWindow> windows, std::span<float> logits) mutable {
+  return [model](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) mutable {
     const torch::NoGradGuard no_grad;
     const std::size_t V = logits.size() / windows.size();
     for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -19,6 +19,7 @@ NextLogits model_logits(CharGPT model) {
       std::copy(windows[i].ids.begin(), windows[i].ids.end(), window.data_ptr<std::int64_t>());
       const torch::Tensor row = model->next_logits(window.to(model->device())).to(torch::kFloat).cpu();
       std::copy_n(row.const_data_ptr<float>(), V, logits.begin() + static_cast<std::ptrdiff_t>(i * V));
+      ready(i);
     }
   };
 }
@@ -28,8 +29,9 @@ NextLogits model_logits(Passes& passes) {
   const CharGPT& model = passes.model();
   const auto decoder = std::make_shared<Decoder>(
       model->config(), model->vocabulary(), passes.model()->flat().values().const_data_ptr<float>(), passes.pool());
-  return
-      [decoder](std::span<const StreamWindow> windows, std::span<float> logits) { decoder->logits(windows, logits); };
+  return [decoder](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) {
+    decoder->logits(windows, logits, ready);
+  };
 }
 
 }  // namespace chargpt

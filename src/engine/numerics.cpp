@@ -110,7 +110,7 @@ Check check_cache(const Setting& setting) {
   torch::Tensor got = torch::empty_like(wanted);
   for (std::size_t t = 1; t <= length; ++t) {
     const StreamWindow window{0, {whole.inputs.data(), t}};
-    next({&window, 1}, numbers(got[static_cast<std::int64_t>(t) - 1]));
+    next({&window, 1}, numbers(got[static_cast<std::int64_t>(t) - 1]), [](std::size_t) {});
   }
   return compare("cached logits are the uncached ones" + setting.name, got, wanted, 0.0);
 }

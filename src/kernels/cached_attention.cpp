@@ -11,6 +11,14 @@
 
 #include "kernels/vectors-inl.hpp"
 
+#ifndef CHARGPT_KERNELS_CACHED_ATTENTION_BLOCK
+#define CHARGPT_KERNELS_CACHED_ATTENTION_BLOCK
+namespace chargpt {
+inline constexpr std::size_t kPositions = CachedKeys::kPositions;
+inline constexpr std::size_t whole_blocks(std::size_t n) { return (n + kPositions - 1) / kPositions * kPositions; }
+}  // namespace chargpt
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace chargpt {
 namespace HWY_NAMESPACE {
@@ -18,36 +26,39 @@ namespace HWY_NAMESPACE {
 // Each sum runs in attention()'s order, ascending in what is summed over with fused multiply-adds, and here too the
 // lanes hold what is not summed over. Several sums at a time hide the latency of the additions.
 
-using Lanes = hn::CappedTag<float, 16>;
+using Lanes = hn::CappedTag<float, kPositions>;
 
-/// Scores of `Vectors` vectors of positions for one head; key channels are `capacity` apart.
-template <std::size_t Vectors>
-HWY_INLINE void score_vectors(const float* queries, std::size_t head_size, float scale, const float* keys,
-                              std::size_t capacity, float* scores) {
+/// Scores of a block of positions for one head, whose keys are (head_size, kPositions).
+HWY_INLINE void score_block(const float* queries, std::size_t head_size, const float* keys, float* scores) {
+  constexpr std::size_t kVectors = kPositions / HWY_MIN(HWY_LANES(float), kPositions);
   const Lanes d;
-  hn::Vec<Lanes> sums[Vectors];
+  hn::Vec<Lanes> sums[kVectors];
   for (auto& sum : sums) sum = hn::Zero(d);
-  for (std::size_t c = 0; c < head_size; ++c) {
-    const auto query = hn::Set(d, queries[c] * scale);
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      sums[v] = hn::MulAdd(hn::LoadU(d, keys + c * capacity + v * hn::Lanes(d)), query, sums[v]);
+  for (std::size_t c = 0; c < head_size; ++c, keys += kPositions) {
+    const auto query = hn::Set(d, queries[c]);
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::MulAdd(hn::LoadU(d, keys + v * hn::Lanes(d)), query, sums[v]);
     }
   }
-  for (std::size_t v = 0; v < Vectors; ++v) hn::StoreU(sums[v], d, scores + v * hn::Lanes(d));
+  for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, scores + v * hn::Lanes(d));
 }
 
-/// row: scores of one head's positions; -inf behind the last, up to a whole vector.
-void scores(const AttentionShape& shape, const float* queries, const float* keys, std::size_t capacity, float* row) {
-  const std::size_t lanes = hn::Lanes(Lanes());
-  const std::size_t end = (shape.positions + lanes - 1) / lanes * lanes;
+/// rows (heads, whole blocks of positions): scores; -inf behind the last position.
+void scores(const AttentionShape& shape, const float* queries, const float* keys, float* rows) {
+  const std::size_t capacity = whole_blocks(shape.positions);
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_size));
-  std::size_t j = 0;
-  for (; j + 4 * lanes <= end; j += 4 * lanes) {
-    score_vectors<4>(queries, shape.head_size, scale, keys + j, capacity, row + j);
+  float* scaled = rows + shape.heads * capacity;
+  for (std::size_t c = 0; c < shape.width(); ++c) scaled[c] = queries[c] * scale;
+  for (std::size_t j = 0; j < shape.positions; j += kPositions) {
+    for (std::size_t c = 0; c < shape.width(); c += shape.head_size, keys += shape.head_size * kPositions) {
+      score_block(scaled + c, shape.head_size, keys, rows + c / shape.head_size * capacity + j);
+    }
   }
-  for (; j < end; j += lanes) score_vectors<1>(queries, shape.head_size, scale, keys + j, capacity, row + j);
-  std::fill(row + shape.positions, row + end, -std::numeric_limits<float>::infinity());
+  for (std::size_t h = 0; h < shape.heads; ++h) {
+    std::fill(rows + h * capacity + shape.positions, rows + (h + 1) * capacity,
+              -std::numeric_limits<float>::infinity());
+  }
 }
 
 /// Scores of one head to exp(score - largest).
@@ -62,27 +73,33 @@ void exponentials(std::size_t positions, float* row) {
   }
 }
 
-/// 1 / sum of the weights of up to kTogether heads.
-constexpr std::size_t kTogether = 8;
-void inverse_sums(const AttentionShape& shape, std::size_t capacity, std::size_t first, const float* weights,
-                  float* inverse) {
-  const std::size_t count = std::min(kTogether, shape.heads - first);
-  float sums[kTogether] = {};
+/// Divides y of `Heads` heads from `first` on by the sum of their weights. Each sum runs over the positions in order, so
+/// that it is its latency that costs, which several at a time share.
+template <std::size_t Heads>
+void divide_by_sums(const AttentionShape& shape, std::size_t first, const float* weights, float* y) {
+  const std::size_t capacity = whole_blocks(shape.positions);
+  float sums[Heads] = {};
   for (std::size_t j = 0; j < shape.positions; ++j) {
-    for (std::size_t k = 0; k < count; ++k) sums[k] += weights[(first + k) * capacity + j];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Heads; ++k) sums[k] += weights[(first + k) * capacity + j];
   }
-  for (std::size_t k = 0; k < count; ++k) inverse[k] = 1.0F / sums[k];
+  for (std::size_t k = 0; k < Heads; ++k) {
+    const float inverse = 1.0F / sums[k];
+    for (std::size_t c = 0; c < shape.head_size; ++c) y[(first + k) * shape.head_size + c] *= inverse;
+  }
 }
+
+inline constexpr std::size_t kTogether = 8;  // sums, so that they wait for memory and additions together
 
 /// y of `Units` vectors of channels from `first` on, all of one tag; a vector does not straddle heads.
 template <std::size_t Units, class D>
 HWY_INLINE void mix(D d, const AttentionShape& shape, const CachedKeys& cached, std::size_t first, const float* weights,
                     float* y) {
-  const std::size_t lanes = hn::Lanes(d), C = shape.width();
+  const std::size_t lanes = hn::Lanes(d), C = shape.width(), capacity = whole_blocks(shape.positions);
   const float* rows[Units];
   hn::Vec<D> sums[Units];
   for (std::size_t u = 0; u < Units; ++u) {
-    rows[u] = weights + (first + u * lanes) / shape.head_size * cached.capacity;
+    rows[u] = weights + (first + u * lanes) / shape.head_size * capacity;
     sums[u] = hn::Zero(d);
   }
   for (std::size_t j = 0; j < shape.positions; ++j) {
@@ -105,10 +122,9 @@ void mix_all(D d, const AttentionShape& shape, const CachedKeys& cached, const f
 
 void attend(const AttentionShape& shape, const float* queries, const CachedKeys& cached, float* weights, float* y) {
   const std::size_t D = shape.head_size;
-  for (std::size_t h = 0; h < shape.heads; ++h) {
-    float* row = weights + h * cached.capacity;
-    scores(shape, queries + h * D, cached.keys + h * D * cached.capacity, cached.capacity, row);
-    exponentials(shape.positions, row);
+  scores(shape, queries, cached.keys, weights);
+  for (std::size_t i = 0; i < shape.heads; ++i) {
+    exponentials(shape.positions, weights + i * whole_blocks(shape.positions));
   }
   const Lanes wide;
   const hn::CappedTag<float, 8> half;
@@ -119,13 +135,9 @@ void attend(const AttentionShape& shape, const float* queries, const CachedKeys&
   } else {
     mix_all(hn::CappedTag<float, 1>(), shape, cached, weights, y);
   }
-  for (std::size_t first = 0; first < shape.heads; first += kTogether) {
-    float inverse[kTogether];
-    inverse_sums(shape, cached.capacity, first, weights, inverse);
-    for (std::size_t h = first; h < std::min(first + kTogether, shape.heads); ++h) {
-      for (std::size_t c = h * D; c < (h + 1) * D; ++c) y[c] *= inverse[h - first];
-    }
-  }
+  std::size_t h = 0;
+  for (; h + kTogether <= shape.heads; h += kTogether) divide_by_sums<kTogether>(shape, h, weights, y);
+  for (; h < shape.heads; ++h) divide_by_sums<1>(shape, h, weights, y);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -136,6 +148,26 @@ HWY_AFTER_NAMESPACE();
 namespace chargpt {
 
 HWY_EXPORT(attend);
+
+void cache_keys(std::size_t width, const float* qkv, std::size_t first, std::size_t count, const CachedKeys& cached) {
+  for (std::size_t begin = 0; begin < count;) {
+    const std::size_t position = first + begin, column = position % kPositions;
+    const std::size_t end = std::min(begin + kPositions - column, count);  // of the block of keys
+    const float* rows = qkv + width;
+    float* keys = cached.keys + (position - column) * width + column;
+    for (std::size_t c = 0; c < width; ++c) {
+      for (std::size_t t = begin; t < end; ++t) keys[c * kPositions + t - begin] = rows[t * 3 * width + c];
+    }
+    begin = end;
+  }
+  for (std::size_t t = 0; t < count; ++t) {
+    std::copy_n(qkv + (3 * t + 2) * width, width, cached.values + (first + t) * width);
+  }
+}
+
+std::size_t cached_attention_scratch(const AttentionShape& shape) {
+  return shape.heads * whole_blocks(shape.positions) + shape.width();
+}
 
 void cached_attention(const AttentionShape& shape, const float* queries, const CachedKeys& cached, float* scratch,
                       float* y) {

@@ -64,33 +64,42 @@ class Stream {
   std::span<const std::int32_t> window() const { return window_; }
   const Generated& result() const { return result_; }
 
-  /// Draws the next id. `probabilities`: memory for as many numbers.
-  void draw(std::span<const float> logits, std::vector<double>& probabilities, const Emit& emit) {
-    probabilities.assign(logits.begin(), logits.end());
+  /// Draws the next id. Of all functions only this one may run for several streams at once.
+  void draw(std::span<const float> logits) {
+    if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
+      throw Error(ExitCode::unusable_model, "the model gives a logit that is not finite: its weights are unusable");
+    }
+    probabilities_.assign(logits.begin(), logits.end());
     if (tokenizer_.has_unknown_mark()) {
       const auto mark = static_cast<std::size_t>(tokenizer_.unknown_mark_id());
-      probabilities[mark] = -std::numeric_limits<double>::infinity();
+      probabilities_[mark] = -std::numeric_limits<double>::infinity();
     }
-    next_probabilities(probabilities, settings_, allowed_,
+    next_probabilities(probabilities_, settings_, allowed_,
                        recent_ ? recent_->counts() : std::span<const std::int32_t>());
     const auto seed = static_cast<std::uint64_t>(settings_.seed);
-    const std::int32_t id = pick(probabilities, random_unit(seed, Purpose::sampling, 0, drawn_++));
+    const std::int32_t id = pick(probabilities_, random_unit(seed, Purpose::sampling, 0, draws_++));
+    drawn_ = {id, log_probability(logits, id)};
+  }
+
+  /// Goes on by the id that was drawn.
+  void advance(const Emit& emit) {
+    const std::int32_t id = drawn_.id;
     if (is_end_mark(id)) return finish(Finish::end_mark, emit);
-    held_.push_back({id, log_probability(logits, id)});
+    held_.push_back(drawn_);
     if (stops_.ends_with(id)) {
       held_.resize(held_.size() - stops_.held());
       return finish(Finish::stop, emit);
     }
     if (!release(stops_.held(), emit)) return;
-    const bool last = !settings_.until_end_mark && drawn_ == static_cast<std::uint64_t>(settings_.length);
+    const bool last = !settings_.until_end_mark && draws_ == static_cast<std::uint64_t>(settings_.length);
     if (last) return finish(Finish::length, emit);
     push(id);
   }
 
  private:
   struct Drawn {
-    std::int32_t id;
-    double log_probability;
+    std::int32_t id = 0;
+    double log_probability = 0.0;
   };
 
   bool is_end_mark(std::int32_t id) const { return tokenizer_.has_end_mark() && id == Tokenizer::end_mark_id(); }
@@ -143,7 +152,9 @@ class Stream {
   std::optional<RecentIds> recent_;  // where a penalty asks for it
   std::vector<std::int32_t> window_;
   std::deque<Drawn> held_;  // not passed on yet
-  std::uint64_t drawn_ = 0;
+  std::vector<double> probabilities_;
+  std::uint64_t draws_ = 0;
+  Drawn drawn_;
   Generated result_;
   bool done_ = false;
 };
@@ -157,7 +168,6 @@ std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokeniz
   streams.reserve(starts.size());
   for (const StreamStart& start : starts) streams.emplace_back(start, static_cast<std::size_t>(context), tokenizer);
   const auto V = static_cast<std::size_t>(tokenizer.size());
-  std::vector<double> probabilities;
   std::vector<StreamWindow> windows;
   std::vector<float> logits;
   for (;;) {
@@ -167,14 +177,9 @@ std::vector<Generated> generate(const NextLogits& next, const Tokenizer& tokeniz
     }
     if (windows.empty()) break;
     logits.resize(windows.size() * V);
-    next(windows, logits);
-    if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
-      throw Error(ExitCode::unusable_model, "the model gives a logit that is not finite: its weights are unusable");
-    }
-    for (std::size_t i = 0; i < windows.size(); ++i) {
-      const std::size_t stream = windows[i].stream;
-      streams[stream].draw({logits.data() + i * V, V}, probabilities,
-                           [&](std::int32_t id) { return emit(stream, id); });
+    next(windows, logits, [&](std::size_t row) { streams[windows[row].stream].draw({logits.data() + row * V, V}); });
+    for (const StreamWindow& window : windows) {
+      streams[window.stream].advance([&](std::int32_t id) { return emit(window.stream, id); });
     }
   }
   std::vector<Generated> results;

@@ -50,8 +50,8 @@ std::string json_line(const Tokenizer& tokenizer, const StreamStart& start, cons
 /// Some samples that are drawn together.
 class Batch {
  public:
-  Batch(const SampledModel& model, const SampleOutput& output, TextStream& out)
-      : model_(model), output_(output), out_(out) {}
+  Batch(const SampledModel& model, std::int64_t size, const SampleOutput& output, TextStream& out)
+      : model_(model), size_(size), output_(output), out_(out) {}
 
   /// Sample `number` (from 0) of a request that begins like `start`.
   void add(const StreamStart& start, std::int64_t number) {
@@ -59,7 +59,7 @@ class Batch {
     starts_.back().settings.seed += number;
     numbers_.push_back(number);
   }
-  bool full() const { return static_cast<std::int64_t>(starts_.size()) == model_.together; }
+  bool full() const { return static_cast<std::int64_t>(starts_.size()) == size_; }
 
   /// Draws the samples, writes them, and is empty.
   void draw() {
@@ -100,12 +100,21 @@ class Batch {
   }
 
   const SampledModel& model_;
+  std::int64_t size_;
   const SampleOutput& output_;
   TextStream& out_;
   std::vector<StreamStart> starts_;
   std::vector<std::int64_t> numbers_;  // of each within its request
   std::vector<std::string> texts_;
 };
+
+/// Samples of a batch, so that the batches are as few as can be, and none larger than that takes.
+std::int64_t batch_size(const std::vector<SampleRequest>& requests, std::int64_t most) {
+  std::int64_t samples = 0;
+  for (const SampleRequest& request : requests) samples += request.settings.samples;
+  const std::int64_t batches = std::max<std::int64_t>((samples + most - 1) / most, 1);
+  return (samples + batches - 1) / batches;
+}
 
 }  // namespace
 
@@ -117,7 +126,7 @@ void write_samples(const SampledModel& model, const std::vector<SampleRequest>& 
         start_stream(request.settings, model.tokenizer, model.context, request.source, output.warn, model.marked));
   }
   TextStream out(output);
-  Batch batch(model, output, out);
+  Batch batch(model, batch_size(requests, model.together), output, out);
   for (const StreamStart& start : starts) {
     for (std::int64_t number = 0; number < start.settings.samples; ++number) {
       batch.add(start, number);

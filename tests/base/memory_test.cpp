@@ -77,6 +77,21 @@ TEST(AvailableMemoryHere, IsSomeMemory) {
   EXPECT_LT(available_memory(), std::int64_t{1} << 50);
 }
 
+TEST(LastLevelCache, IsTheThirdLevelOrElseTheSecond) {
+  const TempDir dir;
+  EXPECT_EQ(last_level_cache(dir.path()), 0);
+  const std::string caches = dir.path() + "/sys/devices/system/cpu/cpu0/cache/index";
+  const auto put = [&](int index, const std::string& size) {
+    std::filesystem::create_directories(caches + std::to_string(index));
+    std::ofstream(caches + std::to_string(index) + "/size") << size;
+  };
+  put(0, "32K\n");
+  put(2, "512K\n");
+  EXPECT_EQ(last_level_cache(dir.path()), 512 << 10);
+  put(3, "32768K\n");
+  EXPECT_EQ(last_level_cache(dir.path()), 32 << 20);
+}
+
 TEST(PeakResidentMemory, IsWhatWasTouchedAtOnce) {
   const std::int64_t before = peak_resident_memory();
   const std::vector<char> block(static_cast<std::size_t>(before) + (64 << 20), 1);

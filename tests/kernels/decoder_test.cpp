@@ -1,5 +1,7 @@
 #include "chargpt/kernels/decoder.hpp"
 
+#include <atomic>
+
 #include "chargpt/kernels/network.hpp"
 #include "kernels/support.hpp"
 #include "support/model_switches.hpp"
@@ -59,7 +61,7 @@ std::vector<std::int32_t> some_ids(std::size_t count, std::uint64_t seed) {
 std::vector<float> ask(Decoder& decoder, std::size_t stream, std::span<const std::int32_t> ids) {
   std::vector<float> logits(kVocabulary);
   const StreamWindow window{stream, ids};
-  decoder.logits({&window, 1}, logits);
+  decoder.logits({&window, 1}, logits, [](std::size_t) {});
   return logits;
 }
 
@@ -113,7 +115,9 @@ TEST(Decoder, StreamsAreTheSameAloneAndAmongOthers) {
     std::vector<StreamWindow> windows;
     for (std::size_t s = 0; s < kStreams; ++s) windows.push_back({s, ids[s]});
     std::vector<float> logits(kStreams * kVocabulary);
-    together.logits(windows, logits);
+    std::vector<std::atomic<int>> ready(kStreams);
+    together.logits(windows, logits, [&](std::size_t row) { ++ready[row]; });
+    EXPECT_TRUE(std::all_of(ready.begin(), ready.end(), [](const auto& times) { return times == 1; }));
     for (std::size_t s = 0; s < kStreams; ++s) {
       const auto alone = model.uncached(ids[s]);
       EXPECT_TRUE(
@@ -121,6 +125,33 @@ TEST(Decoder, StreamsAreTheSameAloneAndAmongOthers) {
       ids[s].push_back(static_cast<std::int32_t>(s) % kVocabulary);
     }
   }
+}
+
+/// A model of about a million weights, 4 MiB, whose streams take 1 MiB each.
+ModelConfig million_weights() {
+  ModelConfig config;
+  config.layers = 5;
+  config.heads = 4;
+  config.width = 128;
+  config.context = 205;
+  return config;
+}
+
+TEST(Decoder, AsManyStreamsGoTogetherAsTheCacheHoldsBesideTheWeights) {
+  const auto together = [](int threads, std::int64_t mib) {
+    return Decoder::streams_together(million_weights(), kVocabulary, threads, mib << 20);
+  };
+  // Three quarters of the cache, less 3.9 MiB of weights, in pieces of 208 positions: 1.016 MiB.
+  EXPECT_EQ(together(1, 32), 19);
+  EXPECT_EQ(together(2, 32), 19);
+  EXPECT_EQ(together(2, 1024), 64);  // more rows would make nothing faster
+  EXPECT_EQ(together(3, 32), 64);    // fewer than 8 a thread: so many that the weights are used often
+  EXPECT_EQ(together(1, 0), 64);
+  ModelConfig large = million_weights();
+  large.context = 205 * 100;
+  EXPECT_EQ(Decoder::streams_together(large, kVocabulary, 1, 32 << 20), 5);
+  large.context *= 100;
+  EXPECT_EQ(Decoder::streams_together(large, kVocabulary, 1, 32 << 20), 1);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chargpt/base/error.hpp"
+#include "chargpt/base/thread_pool.hpp"
 #include "sampling/support.hpp"
 
 namespace chargpt {
@@ -73,9 +74,9 @@ TEST(Generate, OfLengthNothingIsNothing) {
 /// What the model is shown while a prompt is continued.
 std::vector<Ids> shown(std::int64_t context, const Ids& prompt, std::int64_t length, bool exact) {
   std::vector<Ids> seen;
-  const NextLogits spy = [&](std::span<const StreamWindow> windows, std::span<float> logits) {
+  const NextLogits spy = [&](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) {
     seen.emplace_back(windows[0].ids.begin(), windows[0].ids.end());
-    count_up(windows, logits);
+    count_up(windows, logits, ready);
   };
   SampleConfig config = settings(length);
   config.exact = exact;
@@ -115,6 +116,27 @@ TEST(Generate, AStreamIsTheSameAloneAndAmongOthersThatEndEarlier) {
   }
 }
 
+TEST(Generate, RowsMayBeCompleteInAnyOrderOnAnyThread) {
+  ThreadPool pool(3);
+  const NextLogits scattered = [&](std::span<const StreamWindow> windows, std::span<float> logits,
+                                   const RowReady& ready) {
+    flat(windows, logits, [](std::size_t) {});
+    pool.run(static_cast<std::int64_t>(windows.size()),
+             [&](std::int64_t task, int) { ready(windows.size() - 1 - static_cast<std::size_t>(task)); });
+  };
+  std::vector<StreamStart> starts(20, {{1}, settings(50)});
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i].settings.seed = static_cast<std::int64_t>(i);
+  const auto all = [&](const NextLogits& next) {
+    std::vector<Ids> ids(starts.size());
+    generate(next, kDocuments, 4, starts, [&](std::size_t stream, std::int32_t id) {
+      ids[stream].push_back(id);
+      return true;
+    });
+    return ids;
+  };
+  EXPECT_EQ(all(scattered), all(flat));
+}
+
 TEST(Generate, TheLogProbabilityIsTheModelsOwnWhateverTheFilters) {
   SampleConfig greedy = settings(5, 0.0);
   const auto results = generate(flat, kAlphabet, 8, {{{0}, greedy}}, [](std::size_t, std::int32_t) { return true; });
@@ -122,8 +144,9 @@ TEST(Generate, TheLogProbabilityIsTheModelsOwnWhateverTheFilters) {
 }
 
 TEST(Generate, RefusesLogitsThatAreNotFinite) {
-  const auto broken = [](std::span<const StreamWindow>, std::span<float> logits) {
+  const auto broken = [](std::span<const StreamWindow>, std::span<float> logits, const RowReady& ready) {
     std::fill(logits.begin(), logits.end(), std::numeric_limits<float>::quiet_NaN());
+    ready(0);
   };
   try {
     write(broken, kAlphabet, 8, {0}, settings(1), 7);
@@ -165,9 +188,9 @@ TEST(Generate, HoldsBackOnlyWhatMayBeginATextToStopAt) {
   config.stop = {"dab"};
   std::vector<std::size_t> asked_when_passed_on;
   std::size_t asked = 0;
-  const NextLogits spy = [&](std::span<const StreamWindow> windows, std::span<float> logits) {
+  const NextLogits spy = [&](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) {
     ++asked;
-    count_up(windows, logits);
+    count_up(windows, logits, ready);
   };
   const auto results = generate(spy, kAlphabet, 8, {{{0}, config}}, [&](std::size_t, std::int32_t) {
     asked_when_passed_on.push_back(asked);

@@ -56,9 +56,9 @@ TEST(SampleWriter, PassesWholeCharactersOnLineByLineOrOneByOne) {
 TEST(SampleWriter, PutsTheEndMarkBeforeAPromptThatBeginsADocument) {
   const Tokenizer tokenizer({U'a', U'b'}, true);
   std::vector<std::int32_t> seen;
-  const NextLogits note = [&](std::span<const StreamWindow> windows, std::span<float> logits) {
+  const NextLogits note = [&](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) {
     seen.assign(windows[0].ids.begin(), windows[0].ids.end());
-    flat(windows, logits);
+    flat(windows, logits, ready);
   };
   for (const bool marked : {false, true}) {
     Sink sink;
@@ -134,6 +134,22 @@ TEST(SampleWriter, ASampleDependsOnItsPromptSettingsAndSeedAlone) {
     }
   }
   for (const std::int64_t together : {1, 2, 3, 64}) EXPECT_EQ(json_lines(requests, together), alone) << together;
+}
+
+TEST(SampleWriter, BatchesAreFewAndOfAboutTheSameSize) {
+  std::vector<std::size_t> sizes;
+  const NextLogits note = [&](std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready) {
+    sizes.push_back(windows.size());
+    flat(windows, logits, ready);
+  };
+  json_lines({request("a", 1, 30), request("b", 1, 34)}, 18, note);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{16, 16, 16, 16}));
+  sizes.clear();
+  json_lines({request("a", 1, 18)}, 18, note);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{18}));
+  sizes.clear();
+  json_lines({request("a", 1, 7)}, 3, note);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 3, 1}));
 }
 
 TEST(SampleWriter, NothingIsWrittenBeforeEveryPromptIsKnownToBeSound) {

@@ -14,6 +14,10 @@ std::int64_t available_memory(const std::string& root = "");
 /// `advice` says what to do.
 void require_memory(std::uint64_t needed, std::int64_t available, const std::string& what, const std::string& advice);
 
+/// Bytes of the third-level cache that the first processor shares with its neighbours, or of its second-level cache
+/// where there is no third; 0 where the system does not tell. `root`: where the files of the system lie.
+std::int64_t last_level_cache(const std::string& root = "");
+
 /// Bytes of memory that this process has resident now; 0 where the system does not tell.
 std::int64_t resident_memory();
 

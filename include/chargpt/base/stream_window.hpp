@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace chargpt {
@@ -11,5 +12,8 @@ struct StreamWindow {
   std::size_t stream;                 ///< numbers the streams from 0
   std::span<const std::int32_t> ids;  ///< 1 to context of them, in [0, vocabulary)
 };
+
+/// Called with the number of a row of logits that is complete.
+using RowReady = std::function<void(std::size_t row)>;
 
 }  // namespace chargpt

@@ -20,14 +20,18 @@ class Decoder {
   Decoder(const ModelConfig& config, std::int64_t vocabulary, const float* values, ThreadPool& pool);
   ~Decoder();
 
-  /// Bytes that a stream's keys and values take.
-  std::size_t stream_bytes() const;
+  /// How many streams are best continued together, 1 to 64. Each adds to the rows that a weight read from memory is used
+  /// for, and its keys and values to what has to be read: so as many as fit beside the weights into a cache of
+  /// `cache_bytes`, or where that leaves less than 8 a thread (or is unknown, 0) as many as fit into 512 MiB.
+  static std::int64_t streams_together(const ModelConfig& config, std::int64_t vocabulary, int threads,
+                                       std::int64_t cache_bytes);
 
-  /// logits (windows, vocabulary), of at least one window. No two may be of one stream.
-  void logits(std::span<const StreamWindow> windows, std::span<float> logits);
+  /// logits (windows, vocabulary), of at least one window. No two may be of one stream. ready(row) is called for each row
+  /// by the thread that completed it.
+  void logits(std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready);
 
  private:
-  /// One stream: the ids so far, and of each block the keys (C, capacity) and the values (capacity, C).
+  /// One stream: the ids so far, and of each block its CachedKeys.
   struct Cache {
     std::vector<std::int32_t> ids;
     AlignedVector<float> keys;
@@ -35,17 +39,17 @@ class Decoder {
   };
   struct Scratch;
 
-  CachedKeys cached(const Cache& cache, std::size_t layer) const;
-  void keep(Cache& cache, std::size_t layer, std::size_t position, const float* qkv) const;
+  CachedKeys cached(Cache& cache, std::size_t layer) const;
   void embed(std::int32_t id, std::size_t position, float* x) const;
   void normalise(std::size_t norm, std::size_t rows, Scratch& scratch) const;
   void prepare(const StreamWindow& window, Scratch& scratch);
   void prime(std::span<const std::int32_t> ids, Cache& cache, Scratch& scratch) const;
   void step(std::span<const StreamWindow> windows, Scratch& scratch, float* logits);
-  template <class Attend>
-  void block(std::size_t layer, std::size_t rows, Scratch& scratch, const Attend& attend) const;
+  void product(std::size_t index, const float* x, std::size_t rows, float* y) const;
+  void project(std::size_t layer, std::size_t rows, Scratch& scratch) const;
+  void after_attention(std::size_t layer, std::size_t rows, Scratch& scratch) const;
 
-  std::size_t context_, width_, heads_, vocabulary_, capacity_;
+  std::size_t layers_, width_, heads_, vocabulary_, capacity_;
   ThreadPool& pool_;
   NetworkWeights weights_;
   std::vector<Cache> caches_;

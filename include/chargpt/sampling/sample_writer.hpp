@@ -31,11 +31,11 @@ struct SampledModel {
   const Tokenizer& tokenizer;
   std::int64_t context;
   NextLogits next;
-  std::int64_t together = 64;  ///< samples drawn at a time, at least 1
+  std::int64_t together = 64;  ///< samples drawn at a time at most, at least 1
   bool marked = false;         ///< prompts begin a document, and the end mark stands before them
 };
 
-/// Draws all samples, model.together at a time, and writes them in the order of the requests and their seeds, the first
+/// Draws all samples, up to model.together at a time, and writes them in the order of the requests and their seeds, the first
 /// of each group as it comes. Nothing is written before every prompt is known to be sound. Errors as start_stream() and
 /// generate().
 void write_samples(const SampledModel& model, const std::vector<SampleRequest>& requests, const SampleOutput& output);
