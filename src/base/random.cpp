@@ -69,4 +69,19 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const {
   return position;
 }
 
+std::uint64_t Permutation::inverse(std::uint64_t value) const {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {
+    std::uint64_t left = value >> half_bits_;
+    std::uint64_t right = value & mask;
+    for (std::uint64_t turn = kFeistelRounds; turn-- > 0;) {
+      const std::uint64_t before = right ^ (random_bits(seed_, purpose_, round_, turn << 32U | left) & mask);
+      right = left;
+      left = before;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= n_);
+  return value;
+}
+
 }  // namespace chargpt

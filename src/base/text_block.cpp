@@ -81,7 +81,7 @@ void take_out_line_ends(TextBlock& block, bool last) {
   text.resize(kept);
 }
 
-/// The text of one JSONL line.
+/// The text of one JSONL line, or what is wrong with it.
 std::u32string parse_document(std::string_view line, const DataConfig& data, const std::string& name, int number) {
   const Json record = parse_json(line, {.source = name, .code = ExitCode::bad_data, .first_line = number});
   const std::string source = fmt::format("{}, line {}", name, number);
@@ -100,12 +100,16 @@ std::u32string parse_document(std::string_view line, const DataConfig& data, con
 }
 
 void parse_documents(std::string_view lines, std::int64_t first_line, const DataConfig& data, const std::string& name,
-                     TextBlock& block) {
+                     JsonFieldReader& fields, TextBlock& block) {
   for (std::int64_t number = first_line; !lines.empty(); ++number) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    block.characters += parse_document(line, data, name, static_cast<int>(number));
+    if (const auto text = fields.string(line, data.field)) {
+      append_valid_characters(*text, data.normalize, block.characters);
+    } else {
+      block.characters += parse_document(line, data, name, static_cast<int>(number));
+    }
     block.ends.push_back(block.characters.size());
   }
 }
@@ -160,7 +164,8 @@ RawBlock BlockCutter::next() {
   return block;
 }
 
-void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, const std::string& name, TextBlock& block) {
+void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, const std::string& name,
+            JsonFieldReader& fields, TextBlock& block) {
   block.characters.clear();
   block.ends.clear();
   if (format == DataFormat::bytes) {
@@ -168,7 +173,7 @@ void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, cons
   } else {
     require_utf8(raw, name);
     const std::string_view text = raw.place.offset == 0 ? without_byte_order_mark(raw.bytes) : raw.bytes;
-    if (format == DataFormat::jsonl) return parse_documents(text, raw.place.line, data, name, block);
+    if (format == DataFormat::jsonl) return parse_documents(text, raw.place.line, data, name, fields, block);
     append_valid_characters(text, data.normalize, block.characters);
     if (format == DataFormat::lines) take_out_line_ends(block, raw.last);
   }

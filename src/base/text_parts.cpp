@@ -65,14 +65,17 @@ PartPieces cut_texts(const Offsets& texts, double val, double test) {
 
 /// The parts of n documents in file order, or dealt by the seed.
 std::vector<Part> deal_documents(std::uint64_t n, const DataConfig& data, double val, double test, ThreadPool& pool) {
-  constexpr std::uint64_t kAtOnce = 1 << 14;  // a document's rank takes dozens of random numbers
+  constexpr std::uint64_t kAtOnce = 1 << 14;
   const bool in_file_order = data.split == SplitMethod::contiguous;
   const Bounds bounds = in_file_order ? contiguous_bounds(n, val, test) : document_bounds(n, val, test);
-  const Permutation rank_of(n, static_cast<std::uint64_t>(data.split_seed), Purpose::split, 0);
-  std::vector<Part> parts(n);
-  pool.run(static_cast<std::int64_t>((n + kAtOnce - 1) / kAtOnce), [&](std::int64_t task, int) {
-    const std::uint64_t begin = static_cast<std::uint64_t>(task) * kAtOnce, end = std::min(n, begin + kAtOnce);
-    for (std::uint64_t d = begin; d < end; ++d) parts[d] = part_of(in_file_order ? d : rank_of(d), bounds);
+  const Permutation rank(n, static_cast<std::uint64_t>(data.split_seed), Purpose::split, 0);
+  std::vector<Part> parts(n, Part::train);
+  // Only the documents that are not for training are looked for, the fewer ones: each takes dozens of random numbers.
+  pool.run(static_cast<std::int64_t>((n - bounds.train_end + kAtOnce - 1) / kAtOnce), [&](std::int64_t task, int) {
+    const std::uint64_t begin = bounds.train_end + static_cast<std::uint64_t>(task) * kAtOnce;
+    for (std::uint64_t r = begin; r < std::min(n, begin + kAtOnce); ++r) {
+      parts[in_file_order ? r : rank.inverse(r)] = part_of(r, bounds);
+    }
   });
   return parts;
 }

@@ -75,6 +75,7 @@ class TextPass {
   TextPass(const TextReader& reader, ThreadPool& pool, const BlockWork& work, const TextReader::Progress& progress)
       : reader_(reader), data_(reader.data_), pool_(pool), work_(work), progress_(progress) {
     blocks_.resize(text_slots(pool));
+    fields_.resize(static_cast<std::size_t>(pool.threads()));
   }
 
   TextSummary read() {
@@ -115,7 +116,7 @@ class TextPass {
     pool_.run(static_cast<std::int64_t>(raw.size()), [&](std::int64_t task, int worker) {
       const auto slot = static_cast<std::size_t>(task);
       try {
-        decode(raw[slot], format, data_, file, blocks_[slot]);
+        decode(raw[slot], format, data_, file, fields_[static_cast<std::size_t>(worker)], blocks_[slot]);
         if (work_.at_once) work_.at_once(blocks_[slot], slot, static_cast<std::size_t>(worker));
       } catch (...) {
         faults[slot] = std::current_exception();  // of several, the first in the text is told
@@ -154,6 +155,7 @@ class TextPass {
   const BlockWork& work_;
   const TextReader::Progress& progress_;
   std::vector<TextBlock> blocks_;
+  std::vector<JsonFieldReader> fields_;  // one a thread
   TextSummary summary_;
   std::vector<std::string> hashes_;  // of the files
   std::uint64_t stored_ = 0;         // bytes read of the files as they are stored

@@ -101,6 +101,16 @@ TEST(Permutation, StaysInRangeForTheLargestSizes) {
   }
 }
 
+TEST(Permutation, HasAnInverse) {
+  for (const std::uint64_t n : {1ULL, 2ULL, 3ULL, 5ULL, 64ULL, 1000ULL, 70001ULL, (1ULL << 40U) + 1, ~0ULL}) {
+    const Permutation permutation(n, 9, Purpose::split, 2);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(n, 1000); ++i) {
+      ASSERT_EQ(permutation.inverse(permutation(i)), i) << "size " << n;
+      ASSERT_EQ(permutation(permutation.inverse(n - 1 - i)), n - 1 - i) << "size " << n;
+    }
+  }
+}
+
 TEST(Permutation, DiffersForAnotherSeedRoundOrPurpose) {
   const auto values = order({100, 1, Purpose::data_order, 0});
   EXPECT_EQ(values, order({100, 1, Purpose::data_order, 0}));

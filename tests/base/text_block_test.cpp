@@ -22,9 +22,10 @@ std::vector<RawBlock> blocks_of(const std::string& text, DataFormat format, std:
 /// Documents as they come out of blocks of `size` bytes.
 std::vector<std::u32string> documents_of(const std::string& text, const DataConfig& data, std::size_t size) {
   std::vector<std::u32string> documents(1);
+  JsonFieldReader fields;
   TextBlock block;
   for (const RawBlock& raw : blocks_of(text, data.format, size, data.normalize)) {
-    decode(raw, data.format, data, "d", block);
+    decode(raw, data.format, data, "d", fields, block);
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
       documents.back() += characters;
       if (ended) documents.emplace_back();

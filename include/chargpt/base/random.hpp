@@ -36,6 +36,8 @@ class Permutation {
   Permutation(std::uint64_t n, std::uint64_t seed, Purpose purpose, std::uint64_t round);
   std::uint64_t size() const { return n_; }
   std::uint64_t operator()(std::uint64_t position) const;  ///< position < size()
+  /// The position that operator() sends to `value` < size().
+  std::uint64_t inverse(std::uint64_t value) const;
 
  private:
   std::uint64_t n_;

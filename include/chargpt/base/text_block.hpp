@@ -8,6 +8,7 @@
 
 #include "chargpt/base/byte_source.hpp"
 #include "chargpt/base/config.hpp"
+#include "chargpt/base/json_field.hpp"
 #include "chargpt/base/utf8.hpp"
 
 namespace chargpt {
@@ -64,8 +65,9 @@ void for_each_stretch(const TextBlock& block, const Use& use) {
   if (begin < text.size()) use(text.substr(begin), false);
 }
 
-/// Decodes a block of the file `name` into `block`, whose memory is used again. Errors: bad_data (invalid UTF-8, a line
-/// that is no JSONL document), with the place in the file.
-void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, const std::string& name, TextBlock& block);
+/// Decodes a block of the file `name` into `block`, whose memory is used again, as is that of `fields`. Errors: bad_data
+/// (invalid UTF-8, a line that is no JSONL document), with the place in the file.
+void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, const std::string& name,
+            JsonFieldReader& fields, TextBlock& block);
 
 }  // namespace chargpt
