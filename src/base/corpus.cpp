@@ -41,7 +41,7 @@ Json to_json(const Tokenizer& tokenizer) { return tokenizer.is_bytes() ? Json("b
 
 /// All that the ids of a text depend on. `vocabulary`: null when it is made of the data.
 Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const std::optional<Tokenizer>& vocabulary) {
-  Json key = {{"layout", 2},  // of the file
+  Json key = {{"layout", 3},  // of the file
               {"format", name(data.format)},
               {"field", data.field},
               {"encoding", data.encoding},
@@ -62,23 +62,26 @@ Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const s
 }
 
 /// What is packed, too, may be a text of any size.
-void require_memory_for_ids(const std::vector<Offsets>& documents, const std::string& path) {
-  std::uint64_t ids = 0;
-  for (const Offsets& of_part : documents) ids += static_cast<std::uint64_t>(of_part.end());
+void require_memory_for_ids(std::uint64_t ids, const std::string& path) {
   require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", input_name(path)),
                  "have them kept in a file: name a folder with data.cache (standard input: save it as a file first)");
 }
 
 Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
-  const std::vector<Offsets>& documents = preparation.documents();
-  require_memory_for_ids(documents, data.path);
-  for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(static_cast<std::size_t>(documents[p].end()));
-  preparation.encode([&](Part part, std::span<const std::int32_t> some) {
+  std::array<Offsets, kParts> documents;
+  require_memory_for_ids(preparation.most_ids(), data.path);
+  // Mostly these are nearly all; the memory that they do not need is never touched.
+  ids[static_cast<std::size_t>(Part::train)].reserve(preparation.most_ids());
+  const auto take = [&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
     to.insert(to.end(), some.begin(), some.end());
-  });
-  const auto split = [&](std::size_t p) { return Split(std::move(ids[p]), documents[p], data.crosses_documents()); };
+  };
+  preparation.encode(
+      {take, [&](Part part, std::int64_t size) { documents[static_cast<std::size_t>(part)].add(size); }});
+  const auto split = [&](std::size_t p) {
+    return Split(std::move(ids[p]), std::move(documents[p]), data.crosses_documents());
+  };
   return {preparation.tokenizer(), split(0), split(1), split(2), preparation.fingerprint()};
 }
 
@@ -86,12 +89,12 @@ void write_tokens(Preparation& preparation, const Json& key, const std::string& 
   const Tokenizer& tokenizer = preparation.tokenizer();
   TokenFileWriter writer(path, kParts, tokenizer.size() <= 1 << 16 ? 2 : 4);
   preparation.encode(
-      [&](Part part, std::span<const std::int32_t> ids) { writer.append(static_cast<std::size_t>(part), ids); });
+      {[&](Part part, std::span<const std::int32_t> ids) { writer.append(static_cast<std::size_t>(part), ids); },
+       [&](Part part, std::int64_t size) { writer.add_document(static_cast<std::size_t>(part), size); }});
   writer.finish({{"key", key},
                  {"vocabulary", to_json(tokenizer)},
                  {"bytes", preparation.fingerprint().bytes},
-                 {"hash", preparation.fingerprint().hash}},
-                preparation.documents());
+                 {"hash", preparation.fingerprint().hash}});
 }
 
 Corpus corpus_of(const std::shared_ptr<const TokenFile>& file, const DataConfig& data,
@@ -186,7 +189,10 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
 /// The longest stretch of ids that a window may lie in.
 std::int64_t longest_stretch(const Split& split) {
   std::int64_t longest = 0;
-  split.for_each_stretch_size([&](std::int64_t size) { longest = std::max(longest, size); });
+  split.for_stretch_sizes_from(0, [&](std::int64_t size) {
+    longest = std::max(longest, size);
+    return true;
+  });
   return longest;
 }
 

@@ -141,6 +141,10 @@ class Builder : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_json(std::string_view text, const JsonRules& rules) {
+  const std::size_t nul = text.find('\0');  // nlohmann's parser takes it for the end of the text
+  if (nul != std::string_view::npos) {
+    throw Error(rules.code, fmt::format("{}, {}: a NUL byte", rules.source, place(text, nul, rules.first_line)));
+  }
   std::size_t taken = 0;
   Builder builder(text, rules, &taken);
   Json::sax_parse(CountingIterator(text.data(), &taken), CountingIterator(text.data() + text.size(), &taken), &builder);

@@ -43,14 +43,14 @@ class ReadPiece {
 template <class Use>
 void for_each_document(const Split& split, const Tokenizer& tokenizer, const Use& use) {
   ReadPiece document;
-  for (std::int64_t d = 0; d < split.documents(); ++d) {
-    split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
-      const bool marked = document.size() == 0 && tokenizer.has_end_mark() && ids[0] == Tokenizer::end_mark_id();
-      document.add(ids.subspan(marked ? 1 : 0));
-    });
+  split.for_each_document_piece([&](Ids ids, bool ended) {
+    const bool marked =
+        document.size() == 0 && tokenizer.has_end_mark() && !ids.empty() && ids[0] == Tokenizer::end_mark_id();
+    document.add(ids.subspan(marked ? 1 : 0));
+    if (!ended) return;
     use(document);
     document.start_anew();
-  }
+  });
 }
 
 /// -1 for a character that has none, though there may be the unknown mark's.
@@ -69,18 +69,16 @@ void for_each_long_line(const Split& split, const Tokenizer& tokenizer, const Us
   };
   const std::array ends = {own_id(tokenizer, U'\n'), own_id(tokenizer, U'\r'),
                            tokenizer.has_end_mark() ? Tokenizer::end_mark_id() : -1};
-  for (std::int64_t d = 0; d < split.documents(); ++d) {
-    split.for_each_piece(split.start(d), split.start(d + 1), [&](Ids ids) {
-      while (!ids.empty()) {
-        const auto end = static_cast<std::size_t>(std::find_first_of(ids.begin(), ids.end(), ends.begin(), ends.end()) -
-                                                  ids.begin());
-        line.add(ids.first(end));
-        if (end < ids.size()) finish();
-        ids = ids.subspan(std::min(ids.size(), end + 1));
-      }
-    });
-    finish();
-  }
+  split.for_each_document_piece([&](Ids ids, bool ended) {
+    while (!ids.empty()) {
+      const auto end = static_cast<std::size_t>(std::find_first_of(ids.begin(), ids.end(), ends.begin(), ends.end()) -
+                                                ids.begin());
+      line.add(ids.first(end));
+      if (end < ids.size()) finish();
+      ids = ids.subspan(std::min(ids.size(), end + 1));
+    }
+    if (ended) finish();
+  });
 }
 
 template <class Use>

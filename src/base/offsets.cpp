@@ -3,73 +3,86 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace chargpt {
 namespace {
 
-constexpr int kBits = 7;  // of a size in each byte
-constexpr unsigned kMore = 0x80;
-
-unsigned byte_at(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
-
-/// The size that untrusted bytes begin with, which lose it.
-std::int64_t take_size(std::string_view& bytes) {
-  std::int64_t size = 0;
-  for (int shift = 0; shift < std::numeric_limits<std::int64_t>::digits && !bytes.empty(); shift += kBits) {
-    const unsigned byte = byte_at(bytes, 0);
-    bytes.remove_prefix(1);
-    size |= std::int64_t{byte & (kMore - 1)} << shift;
-    if (byte < kMore) return size;
+/// Whether there are as many groups as there should be, each behind the one before, and all within what there is.
+bool is_sound(const OffsetIndex& index) {
+  const std::int64_t full = index.pieces / OffsetIndex::kGroup, left = index.pieces % OffsetIndex::kGroup;
+  if (index.pieces < 0 || std::ssize(index.groups) != full + (left > 0 ? 1 : 0)) return false;
+  OffsetIndex::Group before{0, 0};
+  for (const OffsetIndex::Group& group : index.groups) {
+    if (group.start < before.start || group.at < before.at) return false;
+    before = group;
   }
-  throw std::out_of_range("a size");
+  return before.start <= index.end && before.at <= index.bytes;
 }
 
 }  // namespace
 
-Offsets Offsets::unpacked(std::int64_t pieces, std::string_view packed) {
-  Offsets offsets;
-  offsets.packed_.reserve(packed.size());
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    const std::int64_t size = take_size(packed);
-    if (size > std::numeric_limits<std::int64_t>::max() - offsets.end_) throw std::out_of_range("a sum of sizes");
-    offsets.add(size);
-  }
-  if (!packed.empty()) throw std::out_of_range("what follows the sizes");
-  return offsets;
-}
-
-void Offsets::add(std::int64_t size) {
-  if (pieces_ % kGroup == 0) groups_.push_back({end_, packed_.size()});
-  ++pieces_;
-  end_ += size;
+void OffsetIndex::add(std::int64_t size, std::string& packed) {
+  if (pieces % kGroup == 0) groups.push_back({end, bytes});
+  ++pieces;
+  end += size;
+  const std::size_t before = packed.size();
   auto rest = static_cast<std::uint64_t>(size);
-  for (; rest >= kMore; rest >>= kBits) packed_ += static_cast<char>(rest % kMore + kMore);
-  packed_ += static_cast<char>(rest);
+  for (; rest >= kMore; rest >>= kBits) packed += static_cast<char>(rest % kMore + kMore);
+  packed += static_cast<char>(rest);
+  bytes += packed.size() - before;
 }
 
-std::int64_t Offsets::read(std::size_t& at) const {
-  std::uint64_t size = 0;
-  for (int shift = 0;; shift += kBits) {
-    const unsigned byte = byte_at(packed_, at++);
-    size |= std::uint64_t{byte % kMore} << shift;
-    if (byte < kMore) return static_cast<std::int64_t>(size);
+Offsets::Offsets(OffsetIndex index, std::string packed) : packed_(std::move(packed)) {
+  std::string again;
+  for (std::string_view rest = packed_; !rest.empty();) {
+    const std::int64_t size = take_size(rest);
+    if (size > std::numeric_limits<std::int64_t>::max() - index_.end) throw std::out_of_range("a sum of sizes");
+    index_.add(size, again);
   }
+  if (index_ != index || again != packed_) throw std::out_of_range("sizes of documents");
+}
+
+Offsets::Offsets(OffsetIndex index, Source source) : index_(std::move(index)), source_(std::move(source)) {
+  if (!is_sound(index_)) throw std::out_of_range("sizes of documents");
+}
+
+std::string_view Offsets::packed_groups(std::size_t first, std::size_t count, std::string& memory) const {
+  const std::size_t behind = std::min(first + count, index_.groups.size());
+  const std::uint64_t begin = index_.groups[first].at;
+  const std::uint64_t end = behind < index_.groups.size() ? index_.groups[behind].at : index_.bytes;
+  if (!source_) return std::string_view(packed_).substr(begin, end - begin);
+  memory.resize(end - begin);
+  source_(begin, memory);
+  return memory;
 }
 
 std::int64_t Offsets::start(std::int64_t piece) const {
-  if (piece == pieces_) return end_;
-  auto [start, at] = groups_[static_cast<std::size_t>(piece / kGroup)];
-  for (std::int64_t before = piece % kGroup; before > 0; --before) start += read(at);
-  return start;
+  if (piece == pieces()) return end();
+  const std::int64_t first = piece / OffsetIndex::kGroup * OffsetIndex::kGroup;
+  auto start = static_cast<std::uint64_t>(index_.groups[static_cast<std::size_t>(piece / OffsetIndex::kGroup)].start);
+  std::int64_t at = first;
+  if (at == piece) return static_cast<std::int64_t>(start);
+  for_sizes_from(first, [&](std::int64_t size) {
+    start += static_cast<std::uint64_t>(size);
+    return ++at < piece;
+  });
+  return static_cast<std::int64_t>(start);
 }
 
 std::int64_t Offsets::piece_at(std::int64_t position) const {
-  const auto behind = std::upper_bound(groups_.begin(), groups_.end(), position,
-                                       [](std::int64_t wanted, const Group& group) { return wanted < group.start; });
+  const auto behind =
+      std::upper_bound(index_.groups.begin(), index_.groups.end(), position,
+                       [](std::int64_t wanted, const OffsetIndex::Group& group) { return wanted < group.start; });
   const auto group = behind - 1;
-  std::int64_t piece = (group - groups_.begin()) * kGroup;
-  std::size_t at = group->at;
-  for (std::int64_t end = group->start + read(at); end <= position; end += read(at)) ++piece;
+  std::int64_t piece = (group - index_.groups.begin()) * OffsetIndex::kGroup;
+  auto end = static_cast<std::uint64_t>(group->start);
+  for_sizes_from(piece, [&](std::int64_t size) {
+    end += static_cast<std::uint64_t>(size);
+    if (end > static_cast<std::uint64_t>(position)) return false;
+    ++piece;
+    return true;
+  });
   return piece;
 }
 

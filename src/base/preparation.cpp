@@ -91,76 +91,89 @@ class UnknownFinder {
 class Gatherer {
  public:
   explicit Gatherer(const Preparation::Sink& sink) : sink_(sink) {
-    for (auto& ids : gathered_) ids.reserve(kGathered);
+    for (PartIds& to : parts_) to.gathered.reserve(kGathered);
   }
 
   void add(Part part, std::span<const std::int32_t> ids) {
-    std::vector<std::int32_t>& gathered = gathered_[static_cast<std::size_t>(part)];
-    sizes_[static_cast<std::size_t>(part)] += static_cast<std::int64_t>(ids.size());
-    if (gathered.size() + ids.size() > kGathered) hand_on(part);
-    if (ids.size() > kGathered) return sink_(part, ids);
-    gathered.insert(gathered.end(), ids.begin(), ids.end());
+    PartIds& to = parts_[static_cast<std::size_t>(part)];
+    to.size += static_cast<std::int64_t>(ids.size());
+    if (to.gathered.size() + ids.size() > kGathered) hand_on(part);
+    if (ids.size() > kGathered) return sink_.ids(part, ids);
+    to.gathered.insert(to.gathered.end(), ids.begin(), ids.end());
+  }
+  /// What the part was given since the last time is a document.
+  void end_document(Part part) {
+    PartIds& of = parts_[static_cast<std::size_t>(part)];
+    sink_.document(part, of.size - std::exchange(of.documents_end, of.size));
   }
   /// Ids that the part has been given.
-  std::int64_t size(Part part) const { return sizes_[static_cast<std::size_t>(part)]; }
+  std::int64_t size(Part part) const { return parts_[static_cast<std::size_t>(part)].size; }
   void finish() {
     for (const Part part : {Part::train, Part::val, Part::test}) hand_on(part);
   }
 
  private:
   static constexpr std::size_t kGathered = 1 << 13;
+  struct PartIds {
+    std::vector<std::int32_t> gathered;
+    std::int64_t size = 0, documents_end = 0;
+  };
 
   void hand_on(Part part) {
-    std::vector<std::int32_t>& gathered = gathered_[static_cast<std::size_t>(part)];
-    sink_(part, gathered);
+    std::vector<std::int32_t>& gathered = parts_[static_cast<std::size_t>(part)].gathered;
+    sink_.ids(part, gathered);
     gathered.clear();
   }
 
   const Preparation::Sink& sink_;
-  std::array<std::vector<std::int32_t>, kParts> gathered_;
-  std::array<std::int64_t, kParts> sizes_{};
+  std::array<PartIds, kParts> parts_;
 };
 
-/// Deals the ids of a text out, piece by piece, with the marks that belong to them.
+/// Deals the ids of a text out, with the marks that belong to them.
 class Dealer {
  public:
-  Dealer(const PartPieces& pieces, bool end_mark, BeginMarks begin_marks, Gatherer& gatherer)
-      : pieces_(pieces), end_mark_(end_mark), begin_marks_(begin_marks), gatherer_(gatherer) {}
+  Dealer(const TextParts& parts, bool end_mark, BeginMarks begin_marks, Gatherer& gatherer)
+      : parts_(parts), end_mark_(end_mark), begin_marks_(begin_marks), gatherer_(gatherer) {}
 
-  /// False when there are more ids than pieces.
-  bool deal(std::span<const std::int32_t> ids) {
-    while (!ids.empty() && !finished()) {
-      const Part part = pieces_.parts[piece_];
-      if (left_ == 0) begin_piece(part);
-      const auto count = std::min(ids.size(), left_);
+  /// The next ids of a document; ended: it ends behind them. False when there are more documents than have a part.
+  bool deal(std::span<const std::int32_t> ids, bool ended) {
+    while (!ids.empty()) {
+      if (!parts_.cut && document_ == parts_.documents.size()) return false;
+      const Part part = parts_.cut ? parts_.cut->part_of(position_) : parts_.documents[document_];
+      if (!open_) begin_piece(part);
+      const std::uint64_t left = parts_.cut ? parts_.cut->end_of(part) - position_ : ids.size();
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(ids.size(), left));
       gatherer_.add(part, ids.first(count));
       ids = ids.subspan(count);
-      left_ -= count;
-      if (left_ == 0) finish_piece(part);
+      position_ += count;
+      if (parts_.cut && count == left) finish_piece();
     }
-    return ids.empty();
+    if (!ended) return true;
+    if (open_) finish_piece();
+    ++document_;
+    return true;
   }
-  bool finished() const { return piece_ == pieces_.parts.size(); }
 
  private:
   static constexpr std::array kMark = {Tokenizer::end_mark_id()};
 
   void begin_piece(Part part) {
-    left_ = static_cast<std::size_t>(sizes_.next());
+    open_ = part;
     if (begins_with_mark(begin_marks_, gatherer_.size(part))) gatherer_.add(part, kMark);
   }
-  void finish_piece(Part part) {
-    if (end_mark_) gatherer_.add(part, kMark);
-    ++piece_;
+  void finish_piece() {
+    if (end_mark_) gatherer_.add(*open_, kMark);
+    gatherer_.end_document(*open_);
+    open_.reset();
   }
 
-  const PartPieces& pieces_;
-  Offsets::Sizes sizes_{pieces_.pieces};
+  const TextParts& parts_;
   bool end_mark_;
   BeginMarks begin_marks_;
   Gatherer& gatherer_;
-  std::size_t piece_ = 0;
-  std::size_t left_ = 0;  // of the piece
+  std::uint64_t position_ = 0;  // in characters
+  std::size_t document_ = 0;
+  std::optional<Part> open_;  // of the piece of which there were ids
 };
 
 }  // namespace
@@ -207,8 +220,7 @@ Preparation::Preparation(std::vector<NamedText>& texts, DataConfig data, const s
     : texts_(texts),
       data_(std::move(data)),
       progress_(events, 2 * stored_bytes(texts).value_or(0)),
-      pool_(reading_threads(progress_.total(), threads)),
-      documents_(kParts) {
+      pool_(reading_threads(progress_.total(), threads)) {
   std::vector<TextSurvey> surveys;
   std::transform(texts.begin(), texts.end(), std::back_inserter(surveys),
                  [this](NamedText& text) { return survey(text); });
@@ -227,16 +239,15 @@ TextSurvey Preparation::survey(NamedText& text) {
   const bool hashed = !text.part && data_.split == SplitMethod::hashed;
   TextSurvey survey;
   std::vector<CharacterCounts> counts(static_cast<std::size_t>(pool_.threads()));
-  std::int64_t size = 0;
   HashedPart part(data_);
   BlockWork work;
   work.at_once = [&](const TextBlock& block, std::size_t, std::size_t worker) { counts[worker].add(block.characters); };
   work.in_order = [&](const TextBlock& block, std::size_t) {
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
-      size += static_cast<std::int64_t>(characters.size());
+      survey.characters += characters.size();
       if (hashed) part.add(characters);
       if (!ended) return;
-      survey.documents.add(std::exchange(size, 0));
+      ++survey.documents;
       if (!hashed) return;
       survey.hashed_parts.push_back(part.part());
       part.start_anew();
@@ -278,22 +289,12 @@ void Preparation::require_known() {
 }
 
 void Preparation::deal_out(std::vector<TextSurvey> surveys) {
+  constexpr std::uint64_t kMarks = 2;  // at most, of a document or of what a part has of one
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     const NamedText& text = texts_[t];
-    TextSurvey& survey = surveys[t];
-    if (text.part) {
-      std::vector<Part> parts(static_cast<std::size_t>(survey.documents.pieces()), *text.part);
-      pieces_.push_back({std::move(survey.documents), std::move(parts)});
-    } else {
-      pieces_.push_back(deal_parts(std::move(survey), text.reader.end_mark(), data_, pool_));
-    }
-    const std::int64_t end_mark = text.reader.end_mark() ? 1 : 0;
-    auto part = pieces_.back().parts.begin();
-    pieces_.back().pieces.for_each_size([&](std::int64_t size) {
-      Offsets& documents = documents_[static_cast<std::size_t>(*part++)];
-      const std::int64_t begin_mark = begins_with_mark(begin_marks(data_), documents.end()) ? 1 : 0;
-      documents.add(begin_mark + size + end_mark);
-    });
+    most_ids_ += surveys[t].characters + kMarks * (surveys[t].documents + kParts);
+    parts_.push_back(text.part ? whole(*text.part)
+                               : deal_parts(std::move(surveys[t]), text.reader.end_mark(), data_, pool_));
   }
 }
 
@@ -302,18 +303,21 @@ void Preparation::encode(const Sink& sink) {
   std::vector<std::vector<std::int32_t>> ids(text_slots(pool_));
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     TextReader& reader = texts_[t].reader;
-    Dealer dealer(pieces_[t], reader.end_mark(), begin_marks(data_), gatherer);
+    Dealer dealer(parts_[t], reader.end_mark(), begin_marks(data_), gatherer);
     BlockWork work;
     work.at_once = [&](const TextBlock& block, std::size_t slot, std::size_t) {
       ids[slot].resize(block.characters.size());
       tokenizer_->ids(block.characters, ids[slot]);
       if (any_negative(ids[slot])) fail_changed(reader.path());
     };
-    work.in_order = [&](const TextBlock&, std::size_t slot) {
-      if (!dealer.deal(ids[slot])) fail_changed(reader.path());
+    work.in_order = [&](const TextBlock& block, std::size_t slot) {
+      std::span<const std::int32_t> rest = ids[slot];
+      for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
+        if (!dealer.deal(rest.first(characters.size()), ended)) fail_changed(reader.path());
+        rest = rest.subspan(characters.size());
+      });
     };
-    const TextSummary summary = reader.read(pool_, work, progress_.of(reader));
-    if (summary != summaries_[t] || !dealer.finished()) fail_changed(reader.path());
+    if (reader.read(pool_, work, progress_.of(reader)) != summaries_[t]) fail_changed(reader.path());
   }
   gatherer.finish();
 }

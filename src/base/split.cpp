@@ -35,4 +35,25 @@ void Split::for_each_piece(std::int64_t begin, std::int64_t end,
   for (; begin < end; begin += kPiece) use(ids(begin, std::min(begin + kPiece, end)));
 }
 
+void Split::for_each_document_piece(
+    const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const {
+  std::vector<std::int32_t> read;
+  std::span<const std::int32_t> rest;  // of what was read
+  std::int64_t position = 0;           // behind it
+  offsets().for_sizes_from(0, [&](std::int64_t left) {
+    do {
+      if (rest.empty() && left > 0) {
+        read = ids(position, std::min(position + kPiece, size()));
+        rest = read;
+        position += std::ssize(read);
+      }
+      const std::int64_t count = std::min(left, std::ssize(rest));
+      left -= count;
+      use(rest.first(static_cast<std::size_t>(count)), left == 0);
+      rest = rest.subspan(static_cast<std::size_t>(count));
+    } while (left > 0);
+    return true;
+  });
+}
+
 }  // namespace chargpt

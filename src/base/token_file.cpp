@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kBlock = 1 << 20;
-constexpr std::string_view kMagic = "chargpt tokens 2";
+constexpr std::string_view kMagic = "chargpt tokens 3";
 
 struct Trailer {
   std::uint64_t index_offset, index_size, index_checksum;
@@ -46,7 +46,7 @@ TokenFileWriter::TokenFileWriter(const std::string& path, std::size_t sections, 
     : file_(path), id_bytes_(id_bytes), sections_(sections) {}
 
 void TokenFileWriter::append(std::size_t section, std::span<const std::int32_t> ids) {
-  Section& to = sections_.at(section);
+  Stream& to = sections_.at(section).ids;
   while (!ids.empty()) {
     const std::size_t count = std::min(ids.size(), (kBlock - to.pending.size()) / id_bytes_);
     id_bytes_ == 2 ? append_narrow<std::uint16_t>(to.pending, ids.first(count))
@@ -56,29 +56,41 @@ void TokenFileWriter::append(std::size_t section, std::span<const std::int32_t> 
   }
 }
 
-void TokenFileWriter::write_block(Section& section) {
-  section.blocks.push_back({size_, xxh3_64(section.pending)});
-  file_.write(section.pending);
-  size_ += section.pending.size();
-  section.pending.clear();
+void TokenFileWriter::add_document(std::size_t section, std::int64_t size) {
+  Section& to = sections_.at(section);
+  to.documents.add(size, to.sizes.pending);
+  if (to.sizes.pending.size() >= kBlock) write_block(to.sizes);
 }
 
-void TokenFileWriter::finish(const Json& description, const std::vector<Offsets>& documents) {
-  for (Section& section : sections_) {
-    if (!section.pending.empty()) write_block(section);
-  }
+void TokenFileWriter::write_block(Stream& stream) {
+  const std::string_view block = std::string_view(stream.pending).substr(0, kBlock);
+  stream.blocks.push_back({size_, xxh3_64(block)});
+  file_.write(block);
+  size_ += block.size();
+  stream.pending.erase(0, block.size());
+}
+
+void TokenFileWriter::finish(const Json& description) {
   const std::string text = to_json_line(description);
   std::string index;
+  const auto put_list = [&index](const auto& values) {
+    put(index, values.size());
+    index += bytes_of(values.data(), values.size());
+  };
   put(index, text.size());
   index += text;
   put(index, id_bytes_);
   put(index, sections_.size());
-  for (std::size_t s = 0; s < sections_.size(); ++s) {
-    put(index, static_cast<std::uint64_t>(documents.at(s).pieces()));
-    put(index, documents[s].packed().size());
-    index += documents[s].packed();
-    put(index, sections_[s].blocks.size());
-    index += bytes_of(sections_[s].blocks.data(), sections_[s].blocks.size());
+  for (Section& section : sections_) {
+    for (Stream* stream : {&section.ids, &section.sizes}) {
+      if (!stream->pending.empty()) write_block(*stream);
+    }
+    put(index, static_cast<std::uint64_t>(section.documents.pieces));
+    put(index, static_cast<std::uint64_t>(section.documents.end));
+    put(index, section.documents.bytes);
+    put_list(section.documents.groups);
+    put_list(section.ids.blocks);
+    put_list(section.sizes.blocks);
   }
   Trailer trailer{size_, index.size(), xxh3_64(index), {}};
   kMagic.copy(trailer.magic.data(), kMagic.size());
@@ -103,9 +115,13 @@ class TokenFile::Index {
     return count;
   }
   std::string_view text() { return take(number()); }
-  Offsets offsets() {
-    const std::uint64_t pieces = count();
-    return Offsets::unpacked(static_cast<std::int64_t>(pieces), text());
+  OffsetIndex documents() {
+    OffsetIndex documents;
+    documents.pieces = static_cast<std::int64_t>(number());
+    documents.end = static_cast<std::int64_t>(number());
+    documents.bytes = number();
+    documents.groups = list<OffsetIndex::Group>();
+    return documents;
   }
   template <class T>
   std::vector<T> list() {
@@ -145,22 +161,46 @@ TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp
     refuse("its index does not fit its checksum");
   }
   try {
-    Index index(bytes);
-    const std::string_view text = index.text();
-    description_ = parse_json(text, {.source = path, .code = ExitCode::io, .max_values = text.size()});
-    id_bytes_ = index.number();
-    if (id_bytes_ != sizeof(std::uint16_t) && id_bytes_ != sizeof(std::int32_t)) throw std::out_of_range("an id");
-    sections_.resize(index.count());
-    for (Section& section : sections_) {
-      section.documents = index.offsets();
-      section.blocks = index.list<Block>();
-      const auto ids = static_cast<std::uint64_t>(section.documents.end());
-      if (ids > size || section.blocks.size() != blocks_of(section)) throw std::out_of_range("a section");
-      section.verified = std::make_unique<std::atomic<bool>[]>(section.blocks.size());
-    }
+    read_index(bytes);
   } catch (const std::exception& error) {
     refuse(fmt::format("its index cannot be read ({})", error.what()));
   }
+}
+
+void TokenFile::read_index(std::string_view bytes) {
+  Index index(bytes);
+  const std::string_view text = index.text();
+  description_ = parse_json(text, {.source = path(), .code = ExitCode::io, .max_values = text.size()});
+  id_bytes_ = index.number();
+  if (id_bytes_ != sizeof(std::uint16_t) && id_bytes_ != sizeof(std::int32_t)) throw std::out_of_range("an id");
+  sections_.resize(index.count());
+  for (Section& section : sections_) {
+    OffsetIndex documents = index.documents();
+    const auto ids = static_cast<std::uint64_t>(documents.end);
+    if (ids > opened_.size || documents.bytes > opened_.size) throw std::out_of_range("a section");
+    section.ids.size = ids * id_bytes_;
+    section.sizes.size = documents.bytes;
+    for (Stream* stream : {&section.ids, &section.sizes}) {
+      stream->blocks = index.list<Block>();
+      if (stream->blocks.size() != (stream->size + kBlock - 1) / kBlock) throw std::out_of_range("a section's blocks");
+      stream->verified = std::make_unique<std::atomic<bool>[]>(stream->blocks.size());
+    }
+    section.documents = offsets(std::move(documents), section.sizes);
+  }
+}
+
+/// Few sizes are held in memory, of many only their index.
+Offsets TokenFile::offsets(OffsetIndex index, const Stream& sizes) const {
+  constexpr std::uint64_t kFew = 1 << 22;  // bytes
+  if (sizes.size > kFew) {
+    return {std::move(index), [this, &sizes](std::uint64_t at, std::span<char> bytes) {
+              read(sizes, at, bytes);
+              require_unchanged();
+            }};
+  }
+  std::string packed(sizes.size, '\0');
+  read(sizes, 0, packed);
+  return {std::move(index), std::move(packed)};
 }
 
 void TokenFile::refuse(const std::string& what) const {
@@ -177,16 +217,32 @@ void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::
   if (position < 0 || first + ids.size() > static_cast<std::size_t>(from.documents.end())) {
     throw std::out_of_range(fmt::format("ids {} to {} of {}", first, first + ids.size(), from.documents.end()));
   }
-  const std::size_t per_block = kBlock / id_bytes_;
-  for (std::size_t at = first; !ids.empty();) {
-    const std::size_t block = at / per_block, within = at % per_block;
-    const std::size_t count = std::min(ids.size(), per_block - within);
-    if (!from.verified[block].load(std::memory_order_relaxed)) verify(from, block);
-    read_within(from, block, within * id_bytes_, ids.first(count));
-    ids = ids.subspan(count);
-    at += count;
+  const std::uint64_t at = first * id_bytes_;
+  if (id_bytes_ == sizeof(std::int32_t)) {
+    read(from.ids, at, {reinterpret_cast<char*>(ids.data()), ids.size_bytes()});
+  } else {
+    std::array<std::uint16_t, 2048> narrow;
+    for (std::size_t done = 0; done < ids.size(); done += narrow.size()) {
+      const std::size_t count = std::min(narrow.size(), ids.size() - done);
+      read(from.ids, at + done * id_bytes_, {reinterpret_cast<char*>(narrow.data()), count * id_bytes_});
+      std::copy_n(narrow.begin(), count, ids.begin() + static_cast<std::ptrdiff_t>(done));
+    }
   }
   require_unchanged();
+}
+
+void TokenFile::read(const Stream& stream, std::uint64_t at, std::span<char> bytes) const {
+  while (!bytes.empty()) {
+    const std::size_t block = at / kBlock, within = at % kBlock;
+    const auto part = bytes.first(std::min(bytes.size(), kBlock - within));
+    if (!stream.verified[block].load(std::memory_order_relaxed)) verify(stream, block);
+    const std::uint64_t offset = stream.blocks[block].offset + within;
+    if (file_.read(offset, part) != part.size()) {
+      fail(fmt::format("cut short while it was read: {} bytes at byte {} are not there any more", part.size(), offset));
+    }
+    bytes = bytes.subspan(part.size());
+    at += part.size();
+  }
 }
 
 /// What was read before the file changed is what was checked when its block was first read.
@@ -195,18 +251,9 @@ void TokenFile::require_unchanged() const {
   if (now.size != opened_.size || now.modified != opened_.modified) fail("something wrote to it while it was in use");
 }
 
-std::size_t TokenFile::blocks_of(const Section& section) const {
-  return (static_cast<std::size_t>(section.documents.end()) * id_bytes_ + kBlock - 1) / kBlock;
-}
-
-std::size_t TokenFile::block_size(const Section& section, std::size_t block) const {
-  const std::size_t all = static_cast<std::size_t>(section.documents.end()) * id_bytes_;
-  return std::min(kBlock, all - block * kBlock);
-}
-
-void TokenFile::verify(const Section& section, std::size_t block) const {
-  std::string bytes(block_size(section, block), '\0');
-  const auto [offset, checksum] = section.blocks.at(block);
+void TokenFile::verify(const Stream& stream, std::size_t block) const {
+  std::string bytes(std::min<std::uint64_t>(kBlock, stream.size - block * kBlock), '\0');
+  const auto [offset, checksum] = stream.blocks[block];
   const std::size_t got = file_.read(offset, bytes);
   if (got < bytes.size()) {
     fail(fmt::format("cut short: it ends at byte {}, within the block of {} bytes at {}", offset + got, bytes.size(),
@@ -215,25 +262,7 @@ void TokenFile::verify(const Section& section, std::size_t block) const {
   if (xxh3_64(bytes) != checksum) {
     fail(fmt::format("damaged: the block of {} bytes at byte {} does not fit its checksum", bytes.size(), offset));
   }
-  section.verified[block].store(true, std::memory_order_relaxed);
-}
-
-/// `ids` from byte `byte` of a block on.
-void TokenFile::read_within(const Section& section, std::size_t block, std::size_t byte,
-                            std::span<std::int32_t> ids) const {
-  std::array<std::uint16_t, 2048> narrow;
-  const std::uint64_t offset = section.blocks[block].offset + byte;
-  const auto read_bytes = [&](std::uint64_t at, std::span<char> bytes) {
-    if (file_.read(at, bytes) == bytes.size()) return;
-    fail(fmt::format("cut short while it was read: {} bytes at byte {} are not there any more", bytes.size(), at));
-  };
-  if (id_bytes_ == sizeof(std::int32_t))
-    return read_bytes(offset, {reinterpret_cast<char*>(ids.data()), ids.size_bytes()});
-  for (std::size_t done = 0; done < ids.size(); done += narrow.size()) {
-    const std::size_t count = std::min(narrow.size(), ids.size() - done);
-    read_bytes(offset + done * sizeof narrow[0], {reinterpret_cast<char*>(narrow.data()), count * sizeof narrow[0]});
-    std::copy_n(narrow.begin(), count, ids.begin() + static_cast<std::ptrdiff_t>(done));
-  }
+  stream.verified[block].store(true, std::memory_order_relaxed);
 }
 
 }  // namespace chargpt

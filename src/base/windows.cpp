@@ -12,17 +12,42 @@ std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-WindowIndex::WindowIndex(Split split, std::int64_t context, std::int64_t stride)
-    : split_(std::move(split)), stride_(stride) {
-  split_.for_each_stretch_size([&](std::int64_t size) {
-    const std::int64_t room = size - context - 1;
-    windows_.add(room < 0 ? 0 : room / stride + 1);
+StretchWindows::StretchWindows(Split split, std::function<std::int64_t(std::int64_t)> count)
+    : split_(std::move(split)), count_(std::move(count)) {
+  std::int64_t stretch = 0;
+  split_.for_stretch_sizes_from(0, [&](std::int64_t size) {
+    if (stretch++ % OffsetIndex::kGroup == 0) before_.push_back(size_);
+    size_ += count_(size);
+    return true;
   });
 }
 
+StretchWindows::Place StretchWindows::find(std::int64_t w) const {
+  const auto group = std::upper_bound(before_.begin(), before_.end(), w) - 1 - before_.begin();
+  const std::int64_t first = group * OffsetIndex::kGroup;
+  Place place{split_.stretch_start(first), 0, w - before_[static_cast<std::size_t>(group)]};
+  split_.for_stretch_sizes_from(first, [&](std::int64_t size) {
+    place.end = place.start + size;
+    const std::int64_t here = count_(size);
+    if (place.window < here) return false;
+    place.window -= here;
+    place.start = place.end;
+    return true;
+  });
+  return place;
+}
+
+WindowIndex::WindowIndex(Split split, std::int64_t context, std::int64_t stride)
+    : windows_(std::move(split),
+               [context, stride](std::int64_t size) {
+                 const std::int64_t room = size - context - 1;
+                 return room < 0 ? 0 : room / stride + 1;
+               }),
+      stride_(stride) {}
+
 std::int64_t WindowIndex::offset(std::int64_t w) const {
-  const std::int64_t stretch = windows_.piece_at(w);
-  return split_.stretch_start(stretch) + (w - windows_.start(stretch)) * stride_;
+  const StretchWindows::Place place = windows_.find(w);
+  return place.start + place.window * stride_;
 }
 
 WindowSchedule::WindowSchedule(std::int64_t windows, WindowOrder order, std::int64_t batch, std::uint64_t seed)
@@ -72,8 +97,7 @@ EvaluationWindows::Kind EvaluationWindows::kind_of(const EvalConfig& eval) {
 
 EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const EvalConfig& eval, std::uint64_t seed,
                                      std::uint64_t round)
-    : split_(std::move(split)),
-      context_(context),
+    : context_(context),
       kind_(kind_of(eval)),
       stride_(eval.stride),
       draws_(eval.windows),
@@ -81,10 +105,10 @@ EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const Ev
       round_(round) {
   switch (kind_) {
     case Kind::training:
-      training_.emplace(split_, context, stride_);
+      training_.emplace(std::move(split), context, stride_);
       return;
     case Kind::random:
-      training_.emplace(split_, context, 1);
+      training_.emplace(std::move(split), context, 1);
       return;
     case Kind::sliding:
       stride_ = sliding_stride(eval, context);
@@ -93,17 +117,14 @@ EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const Ev
       stride_ = context;
       break;
   }
-  split_.for_each_stretch_size([&](std::int64_t size) { windows_.add(windows_in(size)); });
-}
-
-/// One that is full or reaches the end, and one for each stride behind it.
-std::int64_t EvaluationWindows::windows_in(std::int64_t stretch_size) const {
-  if (stretch_size < 2) return 0;
-  return 1 + rounded_up(std::max<std::int64_t>(0, stretch_size - 1 - context_), stride_);
+  // One that is full or reaches the end, and one for each stride behind it.
+  windows_.emplace(std::move(split), [context, stride = stride_](std::int64_t size) {
+    return size < 2 ? 0 : 1 + rounded_up(std::max<std::int64_t>(0, size - 1 - context), stride);
+  });
 }
 
 std::int64_t EvaluationWindows::size() const {
-  if (!training_) return windows_.end();
+  if (!training_) return windows_->size();
   return kind_ == Kind::random && training_->size() > 0 ? draws_ : training_->size();
 }
 
@@ -120,9 +141,8 @@ EvalWindow EvaluationWindows::operator[](std::int64_t w) const {
     case Kind::side_by_side:
       break;
   }
-  const std::int64_t stretch = windows_.piece_at(w);
-  const std::int64_t within = w - windows_.start(stretch);
-  const std::int64_t first = split_.stretch_start(stretch), last = split_.stretch_start(stretch + 1) - 1;
+  const auto [first, behind, within] = windows_->find(w);
+  const std::int64_t last = behind - 1;
   const std::int64_t end = std::min(first + context_ + within * stride_, last);
   const std::int64_t scored_before = within == 0 ? first : first + context_ + (within - 1) * stride_;
   const std::int64_t scored = end - scored_before;

@@ -27,15 +27,14 @@ std::vector<std::int64_t> classes(const Tokenizer& tokenizer) {
 std::vector<std::int64_t> lines(const Split& split, const Tokenizer& tokenizer) {
   const std::int32_t newline = tokenizer.id(U'\n');
   std::vector<std::int64_t> by_index;
-  for (std::int64_t d = 0; d < split.documents(); ++d) {
-    std::int64_t line = 1;
-    split.for_each_piece(split.start(d), split.start(d + 1), [&](std::span<const std::int32_t> ids) {
-      for (const std::int32_t id : ids) {
-        by_index.push_back(line);
-        if (id == newline) ++line;
-      }
-    });
-  }
+  std::int64_t line = 1;
+  split.for_each_document_piece([&](std::span<const std::int32_t> ids, bool ended) {
+    for (const std::int32_t id : ids) {
+      by_index.push_back(line);
+      if (id == newline) ++line;
+    }
+    if (ended) line = 1;
+  });
   return by_index;
 }
 

@@ -21,12 +21,13 @@ Part parse_part(const std::string& text) {
 /// The characters of a split as documents again.
 Documents decode(const Split& split, const Tokenizer& tokenizer, const std::string& source) {
   Documents documents{{}, tokenizer.has_end_mark(), source};
-  for (std::int64_t d = 0; d < split.documents(); ++d) {
-    std::u32string& text = documents.texts.emplace_back();
-    for (const std::int32_t id : split.document(d)) {
+  std::u32string text;
+  split.for_each_document_piece([&](std::span<const std::int32_t> ids, bool ended) {
+    for (const std::int32_t id : ids) {
       if (!tokenizer.is_mark(id)) text += decode_utf8(tokenizer.as_utf8(tokenizer.symbol(id)), source);
     }
-  }
+    if (ended) documents.texts.push_back(std::exchange(text, {}));
+  });
   return documents;
 }
 

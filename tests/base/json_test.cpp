@@ -58,6 +58,14 @@ TEST(Json, RefusesWhatTheGrammarDoesNotHave) {
   }
 }
 
+TEST(Json, RefusesANulByteWhereverItStands) {
+  using namespace std::string_literals;
+  for (const std::string& text : {"[1]\0"s, "[1]\0 rest"s, "\0"s, "[\0001]"s, "[\"a\0b\"]"s}) {
+    EXPECT_TRUE(has(refusal(text), "a NUL byte")) << text;
+  }
+  EXPECT_TRUE(has(refusal("[\n1]\0"s), "a.json, line 2, column 3: a NUL byte"));
+}
+
 TEST(Json, RefusesInvalidUtf8) { EXPECT_TRUE(has(refusal("[\"ab\xff\"]"), "a.json, line 1, column 5: ")); }
 
 TEST(Json, RefusesANumberBeyondADoubleInPlainWords) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "support/sizes_of.hpp"
 #include "support/temp_dir.hpp"
 
 namespace chargpt {
@@ -21,13 +22,17 @@ std::vector<Split> splits(const TempDir& folder, const std::vector<std::int32_t>
                           bool cross) {
   TokenFileWriter writer(folder / "t.tokens", 2, 4);
   writer.append(1, ids);
-  writer.finish({}, {{}, documents});
+  for (const std::int64_t size : sizes_of(documents)) writer.add_document(1, size);
+  writer.finish({});
   return {Split(ids, documents, cross), Split(std::make_shared<TokenFile>(folder / "t.tokens"), 1, cross)};
 }
 
 std::vector<std::int64_t> stretch_sizes(const Split& split) {
   std::vector<std::int64_t> sizes;
-  split.for_each_stretch_size([&](std::int64_t size) { sizes.push_back(size); });
+  split.for_stretch_sizes_from(0, [&](std::int64_t size) {
+    sizes.push_back(size);
+    return true;
+  });
   return sizes;
 }
 
@@ -46,6 +51,14 @@ TEST(Split, IsTheSameInMemoryAndInAFile) {
     split.for_each_piece(
         1, 199'999, [&](std::span<const std::int32_t> ids) { pieces.insert(pieces.end(), ids.begin(), ids.end()); });
     EXPECT_TRUE(pieces == split.ids(1, 199'999));
+    std::vector<std::vector<std::int32_t>> documents(1);
+    split.for_each_document_piece([&](std::span<const std::int32_t> ids, bool ended) {
+      documents.back().insert(documents.back().end(), ids.begin(), ids.end());
+      if (ended) documents.emplace_back();
+    });
+    ASSERT_EQ(documents.size(), 5);
+    for (std::size_t d = 0; d < 4; ++d) EXPECT_TRUE(documents[d] == split.document(static_cast<std::int64_t>(d))) << d;
+    EXPECT_TRUE(documents[4].empty());
     EXPECT_EQ(split.stretches(), 4);
     EXPECT_EQ(split.stretch_start(2), 3);
     EXPECT_EQ(stretch_sizes(split), (std::vector<std::int64_t>{3, 0, 149'997, 50'000}));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/sizes_of.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 void write_tokens(const std::string& path, const Json& key) {
   TokenFileWriter writer(path, 1, 2);
   writer.append(0, std::vector<std::int32_t>{1, 2, 3});
-  writer.finish({{"key", key}}, {{3}});
+  writer.add_document(0, 3);
+  writer.finish({{"key", key}});
 }
 
 class TokenCacheTest : public testing::Test {
@@ -61,7 +63,7 @@ TEST_F(TokenCacheTest, WritesOnceWhatIsWantedOften) {
 TEST_F(TokenCacheTest, ADamagedFileIsToldAndReplaced) {
   find_or_write(cache_);
   fs::resize_file(cache_.path(), 20);
-  EXPECT_EQ(find_or_write(cache_)->documents(0), Offsets({3}));
+  EXPECT_EQ(sizes_of(find_or_write(cache_)->documents(0)), std::vector<std::int64_t>{3});
   EXPECT_EQ(written_, 2);
   ASSERT_EQ(notices_.size(), 1);
   EXPECT_NE(notices_[0].find("prepared anew"), std::string::npos);
@@ -100,7 +102,7 @@ TEST_F(TokenCacheTest, WhatAKilledProcessLeftIsRemovedByTheNextThatWrites) {
     ASSERT_EQ(names().size(), 1) << "what this one left, not what the one before left";
   }
   EXPECT_EQ(cache_.find({}), nullptr);
-  EXPECT_EQ(find_or_write(cache_)->documents(0), Offsets({3}));
+  EXPECT_EQ(sizes_of(find_or_write(cache_)->documents(0)), std::vector<std::int64_t>{3});
   EXPECT_EQ(names(), std::vector<std::string>{fs::path(cache_.path()).filename().string()});
 }
 
@@ -126,7 +128,7 @@ TEST_F(TokenCacheTest, OfTwoProcessesOneWritesAndTheOtherWaits) {
     notices_.push_back(line);
     EXPECT_EQ(write(waiting[1], "w", 1), 1);
   };
-  EXPECT_EQ(find_or_write(cache_)->documents(0), Offsets({3}));
+  EXPECT_EQ(sizes_of(find_or_write(cache_)->documents(0)), std::vector<std::int64_t>{3});
   EXPECT_EQ(written_, 0);
   ASSERT_EQ(notices_.size(), 1);
   EXPECT_NE(notices_[0].find("waiting for another process"), std::string::npos);

@@ -12,6 +12,7 @@
 
 #include "chargpt/base/random.hpp"
 #include "support/damage.hpp"
+#include "support/sizes_of.hpp"
 #include "support/temp_dir.hpp"
 #include "support/thrown_error.hpp"
 
@@ -40,7 +41,10 @@ class TokenFileTest : public testing::Test {
                       std::span(*ids).subspan(at, std::min(kSome, ids->size() - at)));
       }
     }
-    writer.finish({{"name", "test"}}, {{std::ssize(first)}, {1, std::ssize(second) - 1}});
+    writer.add_document(0, std::ssize(first));
+    writer.add_document(1, 1);
+    writer.add_document(1, std::ssize(second) - 1);
+    writer.finish({{"name", "test"}});
   }
   static std::vector<std::int32_t> read(const TokenFile& file, std::size_t section, std::int64_t begin,
                                         std::int64_t end) {
@@ -67,8 +71,8 @@ TEST_F(TokenFileTest, GivesBackWhatWasWrittenFromAnyPlaceOn) {
     write(first, second, id_bytes);
     const TokenFile file(path_);
     EXPECT_EQ(file.description(), Json({{"name", "test"}}));
-    EXPECT_EQ(file.documents(0), Offsets({std::ssize(first)}));
-    EXPECT_EQ(file.documents(1), Offsets({1, 2}));
+    EXPECT_EQ(sizes_of(file.documents(0)), std::vector<std::int64_t>{std::ssize(first)});
+    EXPECT_EQ(sizes_of(file.documents(1)), (std::vector<std::int64_t>{1, 2}));
     EXPECT_TRUE(read(file, 0, 0, std::ssize(first)) == first);
     EXPECT_EQ(read(file, 1, 0, 3), second);
     EXPECT_TRUE(read(file, 1, 2, 2).empty());
@@ -81,10 +85,42 @@ TEST_F(TokenFileTest, GivesBackWhatWasWrittenFromAnyPlaceOn) {
   }
 }
 
-TEST_F(TokenFileTest, MayHaveNoIds) {
-  TokenFileWriter(path_, 1, 2).finish({}, {{}});
+/// Whose sizes fill several blocks and are not held in memory.
+TEST_F(TokenFileTest, MayHaveMillionsOfDocuments) {
+  constexpr std::int64_t kDocuments = 5'000'000;
+  const auto size_of = [](std::int64_t d) { return d % 70'001 == 0 ? 300 : d % 3; };
+  std::int64_t end = 0;
+  {
+    TokenFileWriter writer(path_, 2, 2);
+    for (std::int64_t d = 0; d < kDocuments; ++d) {
+      writer.add_document(1, size_of(d));
+      end += size_of(d);
+    }
+    writer.append(1, std::vector<std::int32_t>(static_cast<std::size_t>(end), 7));
+    writer.finish({});
+  }
   const TokenFile file(path_);
-  EXPECT_EQ(file.documents(0), Offsets{});
+  const Offsets& documents = file.documents(1);
+  EXPECT_EQ(documents.pieces(), kDocuments);
+  EXPECT_EQ(documents.end(), end);
+  std::int64_t d = 0, start = 0;
+  documents.for_sizes_from(0, [&](std::int64_t size) {
+    if (size != size_of(d)) return false;
+    if (d % 99'991 == 0 && documents.start(d) != start) return false;
+    if (d % 99'991 == 0 && size > 0 && documents.piece_at(start) != d) return false;
+    start += size;
+    ++d;
+    return true;
+  });
+  EXPECT_EQ(d, kDocuments);
+  std::filesystem::resize_file(path_, 2'000'000);
+  expect_error(ExitCode::io, {path_}, [&] { documents.start(kDocuments - 1); });
+}
+
+TEST_F(TokenFileTest, MayHaveNoIds) {
+  TokenFileWriter(path_, 1, 2).finish({});
+  const TokenFile file(path_);
+  EXPECT_EQ(file.documents(0).pieces(), 0);
   EXPECT_TRUE(read(file, 0, 0, 0).empty());
 }
 
@@ -142,20 +178,23 @@ TEST_F(TokenFileTest, ThatIsWrittenToWhileItIsOpenIsAnError) {
 TEST_F(TokenFileTest, WithFewerBlocksThanItsIdsFillIsRefused) {
   TokenFileWriter writer(path_, 1, 2);
   writer.append(0, some_ids(kPerBlock, 5));
-  writer.finish({}, {{kPerBlock + 1}});
+  writer.add_document(0, kPerBlock + 1);
+  writer.finish({});
   expect_error(ExitCode::io, {path_, "index cannot be read"}, [&] { TokenFile{path_}; });
 }
 
 TEST_F(TokenFileTest, WithMoreIdsThanBytesIsRefused) {
   for (const std::int64_t ids : {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()}) {
-    TokenFileWriter(path_, 1, 4).finish({}, {{ids}});  // 2^62 ids of 4 bytes are 0 blocks, if counted in 64 bits
+    TokenFileWriter writer(path_, 1, 4);
+    writer.add_document(0, ids);  // 2^62 ids of 4 bytes are 0 blocks, if counted in 64 bits
+    writer.finish({});
     expect_error(ExitCode::io, {path_, "index cannot be read"}, [&] { TokenFile{path_}; });
   }
 }
 
 TEST_F(TokenFileTest, ADescriptionMayHaveAnyNumberOfValues) {
   const Json symbols = std::vector<std::string>(300'000, "a");
-  TokenFileWriter(path_, 1, 4).finish(symbols, {{}});
+  TokenFileWriter(path_, 1, 4).finish(symbols);
   EXPECT_TRUE(TokenFile(path_).description() == symbols);
 }
 

@@ -11,7 +11,7 @@ using namespace chargpt;
 
 /// The input with a trailer that fits it: behind a wrong checksum nothing is read.
 std::string with_fitting_trailer(std::string_view input) {
-  constexpr std::string_view kMagic = "chargpt tokens 2";
+  constexpr std::string_view kMagic = "chargpt tokens 3";
   constexpr std::size_t kTrailer = 3 * sizeof(std::uint64_t) + kMagic.size();
   if (input.size() < kTrailer) return std::string(input);
   const std::string_view body = input.substr(0, input.size() - kTrailer);
@@ -37,6 +37,9 @@ void read_everything(const TokenFile& file) {
   for (const std::size_t section : {0, 1, 2}) {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(size_of(file, section)));
     if (!ids.empty()) file.read(section, 0, ids);
+    if (ids.empty()) continue;
+    file.documents(section).for_sizes_from(0, [](std::int64_t) { return true; });
+    file.documents(section).piece_at(std::ssize(ids) - 1);
   }
 }
 

@@ -48,12 +48,15 @@ class ReadingProgress {
 };
 
 /// Turns the texts of a config into ids in two passes, with a few MiB of them in memory: the first counts characters
-/// and documents and hashes the bytes, the second encodes. Memory grows by as many bytes a document as two Offsets and
-/// a Part take.
+/// and documents and hashes the bytes, the second encodes. Memory grows by two bits a document.
 class Preparation {
  public:
-  /// Takes ids, in order within each part.
-  using Sink = std::function<void(Part, std::span<const std::int32_t>)>;
+  /// Takes ids, and the sizes of documents in ids, marks included; both in order within each part, the one sooner or
+  /// later than the other.
+  struct Sink {
+    std::function<void(Part, std::span<const std::int32_t>)> ids;
+    std::function<void(Part, std::int64_t size)> document;
+  };
 
   /// Makes the first pass. `vocabulary`: given, or else made of the data. `texts` must outlive this. Errors as
   /// load_corpus().
@@ -62,8 +65,8 @@ class Preparation {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
-  /// Of each part, in ids.
-  const std::vector<Offsets>& documents() const { return documents_; }
+  /// Ids that there are at most.
+  std::uint64_t most_ids() const { return most_ids_; }
   /// Makes the second pass. Error(bad_data) when a text is not what it was in the first.
   void encode(const Sink& sink);
 
@@ -79,8 +82,8 @@ class Preparation {
   ThreadPool pool_;
   CharacterCounts counts_;
   std::vector<TextSummary> summaries_;  // by text
-  std::vector<PartPieces> pieces_;      // by text
-  std::vector<Offsets> documents_;      // by part
+  std::vector<TextParts> parts_;        // by text
+  std::uint64_t most_ids_ = 0;
   std::optional<Tokenizer> tokenizer_;
   Fingerprint fingerprint_;
 };

@@ -31,11 +31,12 @@ class Split {
   /// Stretches of ids that windows may lie in: each document, or all of them together where windows cross them.
   std::int64_t stretches() const { return cross_ ? std::min(std::int64_t{1}, size()) : documents(); }
   std::int64_t stretch_start(std::int64_t s) const { return cross_ ? s * size() : start(s); }
-  /// Calls use(size) with that of each in order.
+  /// Calls use(size) with that of each from `first` on, in order, until it returns false. first: a multiple of
+  /// OffsetIndex::kGroup.
   template <class Use>
-  void for_each_stretch_size(const Use& use) const {
-    if (!cross_) return offsets().for_each_size(use);
-    if (size() > 0) use(size());
+  void for_stretch_sizes_from(std::int64_t first, const Use& use) const {
+    if (!cross_) return offsets().for_sizes_from(first, use);
+    if (first < stretches()) use(size());
   }
 
   /// As many ids as there is room for, from `position` on; they must be there. Errors as TokenFile::read.
@@ -45,6 +46,9 @@ class Split {
   /// Calls use(ids) with all ids from `begin` to before `end`, some of them at a time, in order.
   void for_each_piece(std::int64_t begin, std::int64_t end,
                       const std::function<void(std::span<const std::int32_t>)>& use) const;
+  /// Calls use(ids, ended) with all ids of each document, some of them at a time, in order; ended: the document ends
+  /// behind them. An empty document has one call.
+  void for_each_document_piece(const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const;
 
  private:
   struct InMemory {

@@ -17,11 +17,13 @@ namespace chargpt {
 // A token file holds the ids of a prepared text. It is a cache, made and read on one machine: integers are in its byte
 // order (little-endian).
 //
-//   blocks    ids of one section each, 16 or 32 bits wide; all but a section's last block have 1 MiB; in any order
+//   blocks    of two streams for each section: its ids, 16 or 32 bits wide, and the packed sizes of its documents (see
+//             OffsetIndex); all but a stream's last block have 1 MiB; in any order
 //   index     the description's size and text (JSON); number of bytes of an id; number of sections; for each section
-//             the number of its documents, the bytes that hold their sizes and those bytes (see Offsets), the number of
-//             its blocks, and for each block where it lies and its XXH3-64; every number has 64 bits
-//   trailer   where the index lies, its size, its XXH3-64, and "chargpt tokens 2"
+//             its documents' number, their end, the bytes of their sizes, the number of their groups and those; then of
+//             both streams the number of blocks, and for each block where it lies and its XXH3-64; every number has 64
+//             bits
+//   trailer   where the index lies, its size, its XXH3-64, and "chargpt tokens 3"
 //
 // The trailer comes last, so that a file that was not finished, or was cut, has none.
 
@@ -32,18 +34,24 @@ class TokenFileWriter {
   TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes);
   /// Adds ids, 0 <= id < 256^id_bytes, at the end of a section.
   void append(std::size_t section, std::span<const std::int32_t> ids);
-  /// Writes through to the disk. documents[s]: those of section s.
-  void finish(const Json& description, const std::vector<Offsets>& documents);
+  /// Adds a document of `size` ids at the end of a section, sooner or later than they.
+  void add_document(std::size_t section, std::int64_t size);
+  /// Writes through to the disk.
+  void finish(const Json& description);
 
  private:
   struct Block {
     std::uint64_t offset, checksum;
   };
-  struct Section {
-    std::string pending;  // ids of the block that is being filled
+  struct Stream {
+    std::string pending;  // what the block that is being filled holds, and what comes behind it
     std::vector<Block> blocks;
   };
-  void write_block(Section& section);
+  struct Section {
+    Stream ids, sizes;
+    OffsetIndex documents;
+  };
+  void write_block(Stream& stream);
 
   FileWriter file_;
   std::size_t id_bytes_;
@@ -58,7 +66,9 @@ class TokenFile {
   explicit TokenFile(const std::string& path);
   const std::string& path() const { return file_.path(); }
   const Json& description() const { return description_; }
-  /// Where the documents of a section lie.
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+  /// Where the documents of a section lie. The sizes of very many are read from the file, with the errors of read().
   const Offsets& documents(std::size_t section) const { return sections_.at(section).documents; }
   /// The ids of a section from `position` on, as many as `ids` has room for, which must be there. Error(io) that names
   /// the block when it does not fit its checksum, and when the file was cut or written to since it was opened. Several
@@ -69,18 +79,22 @@ class TokenFile {
   struct Block {
     std::uint64_t offset, checksum;
   };
-  struct Section {
-    Offsets documents;
+  struct Stream {
+    std::uint64_t size = 0;  ///< bytes
     std::vector<Block> blocks;
     std::unique_ptr<std::atomic<bool>[]> verified;  ///< by block
   };
+  struct Section {
+    Stream ids, sizes;
+    Offsets documents;
+  };
   class Index;
 
-  void read_within(const Section& section, std::size_t block, std::size_t byte, std::span<std::int32_t> ids) const;
-  void verify(const Section& section, std::size_t block) const;
+  void read_index(std::string_view bytes);
+  Offsets offsets(OffsetIndex index, const Stream& sizes) const;
+  void read(const Stream& stream, std::uint64_t at, std::span<char> bytes) const;
+  void verify(const Stream& stream, std::size_t block) const;
   void require_unchanged() const;
-  std::size_t blocks_of(const Section& section) const;
-  std::size_t block_size(const Section& section, std::size_t block) const;
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void fail(const std::string& what) const;  // with advice
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,20 +11,40 @@
 
 namespace chargpt {
 
+/// The windows that lie in the stretches of a split, numbered in its order, where a stretch's size says how many it has.
+/// Of many stretches together one number is in memory.
+class StretchWindows {
+ public:
+  StretchWindows(Split split, std::function<std::int64_t(std::int64_t stretch_size)> count);
+  std::int64_t size() const { return size_; }
+
+  struct Place {
+    std::int64_t start, end;  ///< of the stretch, in ids
+    std::int64_t window;      ///< of those in the stretch, from 0
+  };
+  /// Where window w lies, 0 <= w < size(). O(log stretches).
+  Place find(std::int64_t w) const;
+
+ private:
+  Split split_;
+  std::function<std::int64_t(std::int64_t)> count_;
+  std::vector<std::int64_t> before_;  ///< windows before each group of OffsetIndex::kGroup stretches
+  std::int64_t size_ = 0;
+};
+
 /// All windows of `context` + 1 ids that lie inside one stretch of a split (a document, or all of them where windows
 /// cross documents) and start at a multiple of `stride` from its start. Windows are numbered in the split's order; a
 /// stretch of n ids gives (n - context - 1) / stride + 1, or none.
 class WindowIndex {
  public:
   WindowIndex(Split split, std::int64_t context, std::int64_t stride);
-  std::int64_t size() const { return windows_.end(); }
+  std::int64_t size() const { return windows_.size(); }
   /// Position in the split of the first id of window w, 0 <= w < size(). O(log documents).
   std::int64_t offset(std::int64_t w) const;
 
  private:
-  Split split_;
+  StretchWindows windows_;
   std::int64_t stride_;
-  Offsets windows_;  ///< of each stretch
 };
 
 /// Which windows each step trains on: a pure function of (seed, step, index in the batch).
@@ -54,8 +75,7 @@ struct EvalWindow {
   std::int64_t scored;
 };
 
-/// The windows in which eval.mode has a split scored by a model of this context, in order. Memory grows with the
-/// split's stretches, not with the windows.
+/// The windows in which eval.mode has a split scored by a model of this context, in order.
 /// - windows, eval.stride 0: side by side, every id but each stretch's first once, in order.
 /// - windows with a stride: all windows that training takes at that stride, whole ones only, every position of each.
 ///   Stride 1 is the mean over everything that a stride-1 training sees.
@@ -75,16 +95,14 @@ class EvaluationWindows {
  private:
   enum class Kind { side_by_side, sliding, training, random };
   static Kind kind_of(const EvalConfig& eval);
-  std::int64_t windows_in(std::int64_t stretch_size) const;
 
-  Split split_;
   std::int64_t context_;
   Kind kind_;
   std::int64_t stride_;
   std::int64_t draws_;
   std::uint64_t seed_, round_;
-  std::optional<WindowIndex> training_;  ///< what training and random windows are taken from
-  Offsets windows_;                      ///< of each stretch, of the other kinds
+  std::optional<WindowIndex> training_;     ///< what training and random windows are taken from
+  std::optional<StretchWindows> windows_;  ///< of the other kinds
 };
 
 /// The stride of `sliding` in ids.
