@@ -15,8 +15,6 @@
 namespace chargpt {
 namespace {
 
-bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
-
 /// The end of the last whole character: the first byte of one that is cut is among the last three.
 std::size_t end_of_characters(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
@@ -28,10 +26,18 @@ std::size_t end_of_characters(std::string_view text) {
   return text.size();
 }
 
-/// Nothing before an ASCII character is composed or reordered with it or with what follows. 0 when there is none.
-std::size_t last_ascii(std::string_view text, std::size_t from) {
+/// Whether a character begins here before which a text that is to be normalised may be cut, since nothing before it is
+/// composed or reordered with it or with what follows: ASCII, or by its first byte of UTF-8 U+5000 to U+9FFF, which are
+/// ideographs.
+bool begins_anew(char byte) {
+  const auto value = static_cast<unsigned char>(byte);
+  return value < 0x80 || (value >= 0xE5 && value <= 0xE9);
+}
+
+/// The last such place behind `from`; 0 when there is none.
+std::size_t last_beginning(std::string_view text, std::size_t from) {
   std::size_t at = text.size();
-  while (at > from && !is_ascii(text[at - 1])) --at;
+  while (at > from && !begins_anew(text[at - 1])) --at;
   return at > from ? at - 1 : 0;
 }
 
@@ -49,7 +55,7 @@ void require_memory_to_decode(std::size_t bytes, DataFormat format, const std::s
   require_memory(
       kCopies * bytes, available_memory(),
       fmt::format("{}: {} and what is made of them", input_name(name),
-                  jsonl ? "the bytes of one line of JSONL" : "bytes to normalise among which is no ASCII"),
+                  jsonl ? "the bytes of one line of JSONL" : "bytes to normalise that cannot be cut (no ASCII, no ideograph)"),
       jsonl ? "give each document a line of its own, and cut such a long one" : "set data.normalize to none");
 }
 
@@ -143,7 +149,7 @@ std::size_t BlockCutter::cut_of(const std::string& bytes, std::size_t searched) 
     case DataFormat::text:
       break;
   }
-  const std::size_t end = form_ == Normalization::none ? end_of_characters(bytes) : last_ascii(bytes, searched);
+  const std::size_t end = form_ == Normalization::none ? end_of_characters(bytes) : last_beginning(bytes, searched);
   return format_ == DataFormat::lines ? before_carriage_return(bytes, end) : end;
 }
 

@@ -205,13 +205,18 @@ TEST_F(PreparationTest, ATextThatChangesMeanwhileIsRefused) {
     };
     return events;
   };
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += "\nab";
   for (const std::string& cache : {std::string("off"), folder_ / "cache"}) {
     config_.data.cache = cache;
-    for (const std::string& other :
-         {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1), text + "\x7F"}) {
-      folder_.write("d.txt", text);
-      expect_error(ExitCode::bad_data, {"d.txt changed while it was read"},
-                   [&] { load_corpus(config_, when_half_done([&] { folder_.write("d.txt", other); })); });
+    for (const DataFormat format : {DataFormat::text, DataFormat::lines}) {
+      config_.data.format = format;
+      for (const std::string& other : {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1),
+                                       text + "\x7F", text + lines}) {
+        folder_.write("d.txt", text);
+        expect_error(ExitCode::bad_data, {"d.txt changed while it was read"},
+                     [&] { load_corpus(config_, when_half_done([&] { folder_.write("d.txt", other); })); });
+      }
     }
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "cache"));

@@ -59,6 +59,11 @@ TEST(BlockCutter, GivesAllBytesInOrderAndOneLastBlock) {
 TEST(BlockCutter, CutsOnlyWhatIsLongerThanABlock) {
   const auto blocks = blocks_of(std::string(100, 'a'), DataFormat::text, 8);
   for (const RawBlock& block : blocks) EXPECT_LE(block.bytes.size(), 8);
+  std::string poem;
+  for (int i = 0; i < 40; ++i) poem += "\xE6\x98\xA5\xE3\x80\x82";  // an ideograph and a mark that is none
+  for (const RawBlock& block : blocks_of(poem, DataFormat::text, 16, Normalization::nfkc)) {
+    EXPECT_LE(block.bytes.size(), 16);
+  }
   const auto lines = blocks_of("a\n" + std::string(100, 'b') + "\nc\nd\n", DataFormat::jsonl, 8);
   for (const RawBlock& block : lines) EXPECT_TRUE(block.bytes.empty() || block.bytes.ends_with('\n'));
 }

@@ -22,7 +22,7 @@ struct RawBlock {
 };
 
 /// Cuts a file into blocks of about `size` bytes. A block is longer only where it cannot be cut: JSONL within a line,
-/// and a text that is to be normalised where no ASCII character stands.
+/// and a text that is to be normalised where neither ASCII nor an ideograph stands.
 class BlockCutter {
  public:
   /// `bytes`: unpacked, and text in UTF-8 unless it is invalid; of the file `name`. `format`: not automatic.
