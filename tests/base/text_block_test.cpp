@@ -38,7 +38,8 @@ std::vector<std::u32string> documents_of(const std::string& text, const DataConf
 
 const std::string kMixed =
     "ab\r\n\xC3\xA4\xE6\xBC\xA2\xF0\x9F\x98\x80\r\r\n\n o\xCC\x88\xCC\xA3q\xCC\xA3\xCC\x87\n"
-    "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB\r";
+    "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB"
+    "a\xEA\x99\xAF\xCC\xA3\r";  // the last mark goes to the a
 
 TEST(BlockCutter, GivesAllBytesInOrderAndOneLastBlock) {
   for (const DataFormat format : {DataFormat::text, DataFormat::lines, DataFormat::jsonl, DataFormat::bytes}) {
