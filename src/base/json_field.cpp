@@ -17,7 +17,8 @@ constexpr std::size_t kDeepest = 32;  // below JsonRules::max_depth, however eit
 /// Half of a character beyond U+FFFF, \ud800 to \udfff: whether halves without the other are refused depends on the
 /// parser.
 bool may_escape_surrogates(std::string_view text) {
-  for (auto at = text.find("\\u"); at != std::string_view::npos && at + 2 < text.size(); at = text.find("\\u", at + 2)) {
+  for (auto at = text.find("\\u"); at != std::string_view::npos && at + 2 < text.size();
+       at = text.find("\\u", at + 2)) {
     if (text[at + 2] == 'd' || text[at + 2] == 'D') return true;
   }
   return false;

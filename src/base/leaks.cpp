@@ -71,8 +71,8 @@ void for_each_long_line(const Split& split, const Tokenizer& tokenizer, const Us
                            tokenizer.has_end_mark() ? Tokenizer::end_mark_id() : -1};
   split.for_each_document_piece([&](Ids ids, bool ended) {
     while (!ids.empty()) {
-      const auto end = static_cast<std::size_t>(std::find_first_of(ids.begin(), ids.end(), ends.begin(), ends.end()) -
-                                                ids.begin());
+      const auto end =
+          static_cast<std::size_t>(std::find_first_of(ids.begin(), ids.end(), ends.begin(), ends.end()) - ids.begin());
       line.add(ids.first(end));
       if (end < ids.size()) finish();
       ids = ids.subspan(std::min(ids.size(), end + 1));

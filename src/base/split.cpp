@@ -35,8 +35,7 @@ void Split::for_each_piece(std::int64_t begin, std::int64_t end,
   for (; begin < end; begin += kPiece) use(ids(begin, std::min(begin + kPiece, end)));
 }
 
-void Split::for_each_document_piece(
-    const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const {
+void Split::for_each_document_piece(const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const {
   std::vector<std::int32_t> read;
   std::span<const std::int32_t> rest;  // of what was read
   std::int64_t position = 0;           // behind it

@@ -54,8 +54,9 @@ void require_memory_to_decode(std::size_t bytes, DataFormat format, const std::s
   const bool jsonl = format == DataFormat::jsonl;
   require_memory(
       kCopies * bytes, available_memory(),
-      fmt::format("{}: {} and what is made of them", input_name(name),
-                  jsonl ? "the bytes of one line of JSONL" : "bytes to normalise that cannot be cut (no ASCII, no ideograph)"),
+      fmt::format(
+          "{}: {} and what is made of them", input_name(name),
+          jsonl ? "the bytes of one line of JSONL" : "bytes to normalise that cannot be cut (no ASCII, no ideograph)"),
       jsonl ? "give each document a line of its own, and cut such a long one" : "set data.normalize to none");
 }
 

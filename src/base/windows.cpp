@@ -97,12 +97,7 @@ EvaluationWindows::Kind EvaluationWindows::kind_of(const EvalConfig& eval) {
 
 EvaluationWindows::EvaluationWindows(Split split, std::int64_t context, const EvalConfig& eval, std::uint64_t seed,
                                      std::uint64_t round)
-    : context_(context),
-      kind_(kind_of(eval)),
-      stride_(eval.stride),
-      draws_(eval.windows),
-      seed_(seed),
-      round_(round) {
+    : context_(context), kind_(kind_of(eval)), stride_(eval.stride), draws_(eval.windows), seed_(seed), round_(round) {
   switch (kind_) {
     case Kind::training:
       training_.emplace(std::move(split), context, stride_);

@@ -73,8 +73,8 @@ void exponentials(std::size_t positions, float* row) {
   }
 }
 
-/// Divides y of `Heads` heads from `first` on by the sum of their weights. Each sum runs over the positions in order, so
-/// that it is its latency that costs, which several at a time share.
+/// Divides y of `Heads` heads from `first` on by the sum of their weights. Each sum runs over the positions in order,
+/// so that it is its latency that costs, which several at a time share.
 template <std::size_t Heads>
 void divide_by_sums(const AttentionShape& shape, std::size_t first, const float* weights, float* y) {
   const std::size_t capacity = whole_blocks(shape.positions);

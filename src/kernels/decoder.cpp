@@ -144,7 +144,8 @@ void Decoder::step(std::span<const StreamWindow> windows, Scratch& s, float* log
       const std::size_t positions = windows[r].ids.size();
       const CachedKeys keys = cached(caches_[windows[r].stream], layer);
       cache_keys(width_, qkv, positions - 1, 1, keys);
-      cached_attention({positions, heads_, width_ / heads_}, qkv, keys, s.attention.data(), s.input.data() + r * width_);
+      cached_attention({positions, heads_, width_ / heads_}, qkv, keys, s.attention.data(),
+                       s.input.data() + r * width_);
     }
     after_attention(layer, rows, s);
   }

@@ -32,7 +32,8 @@ TEST(JsonFieldReader, FindsWhatParseJsonFinds) {
   JsonFieldReader reader;
   for (const std::string text : {
            R"({"text": "a"})",
-           R"( {"n":1,"text":"","more":[1,2.5,-3e7,true,false,null,{"text":"inner"}]} )" "\r",
+           R"( {"n":1,"text":"","more":[1,2.5,-3e7,true,false,null,{"text":"inner"}]} )"
+           "\r",
            R"({"text": "\"\\\/\b\f\n\r\t\u0000\u00e4\u4e2d\uffff"})",
            "{\"text\": \"\xC3\xA4\xE6\xBC\xA2\xF0\x9F\x98\x80\"}",
            R"({"te\u0078t": "a"})",
@@ -49,14 +50,35 @@ TEST(JsonFieldReader, LeavesToParseJsonWhatItRefuses) {
   JsonFieldReader reader;
   std::string many = R"({"text": "a", "n": [0)";
   for (std::size_t i = 0; i < JsonRules().max_values; ++i) many += ",0";
-  for (const std::string& text : std::vector<std::string>{
-           "", " ", "[1]", "7", R"("text")", R"({"text": 7})", R"({"body": "a"})", R"({"text": "a")", R"({"text": "a"}})",
-           R"({"text": "a"} {})", R"({"text": "a",})", R"({'text': "a"})", R"({"text": "a", "text": "a"})",
-           R"({"text": "a", "b": {"x": 1, "x": 1}})", R"({"text": "a", "b": [[{"x": 1, "\u0078": 1}]]})",
-           R"({"text": "a", "n": 01})", R"({"text": "a", "n": 1e999})", R"({"text": "a", "n": 1.})",
-           R"({"text": "\ud800"})", R"({"text": "a", "b": "\udc00"})", R"({"text": "a", "b": "\uDC00"})", R"({"text": "a", "b": "\uD800\ud800"})",
-           "{\"text\": \"a\nb\"}", "{\"text\": \"a\tb\"}", "{\"text\": \"\xFF\"}", "{\"text\": \"\xED\xB0\x80\"}",
-           std::string("{\"text\": \"a\"}\0", 14), R"({"text": "a", "b": )" + nested(64) + "}", many + "]}"}) {
+  for (const std::string& text : std::vector<std::string>{"",
+                                                          " ",
+                                                          "[1]",
+                                                          "7",
+                                                          R"("text")",
+                                                          R"({"text": 7})",
+                                                          R"({"body": "a"})",
+                                                          R"({"text": "a")",
+                                                          R"({"text": "a"}})",
+                                                          R"({"text": "a"} {})",
+                                                          R"({"text": "a",})",
+                                                          R"({'text': "a"})",
+                                                          R"({"text": "a", "text": "a"})",
+                                                          R"({"text": "a", "b": {"x": 1, "x": 1}})",
+                                                          R"({"text": "a", "b": [[{"x": 1, "\u0078": 1}]]})",
+                                                          R"({"text": "a", "n": 01})",
+                                                          R"({"text": "a", "n": 1e999})",
+                                                          R"({"text": "a", "n": 1.})",
+                                                          R"({"text": "\ud800"})",
+                                                          R"({"text": "a", "b": "\udc00"})",
+                                                          R"({"text": "a", "b": "\uDC00"})",
+                                                          R"({"text": "a", "b": "\uD800\ud800"})",
+                                                          "{\"text\": \"a\nb\"}",
+                                                          "{\"text\": \"a\tb\"}",
+                                                          "{\"text\": \"\xFF\"}",
+                                                          "{\"text\": \"\xED\xB0\x80\"}",
+                                                          std::string("{\"text\": \"a\"}\0", 14),
+                                                          R"({"text": "a", "b": )" + nested(64) + "}",
+                                                          many + "]}"}) {
     EXPECT_FALSE(by_parse_json(text)) << text.substr(0, 100);
     EXPECT_FALSE(by_reader(reader, text)) << text.substr(0, 100);
   }

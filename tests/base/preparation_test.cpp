@@ -211,8 +211,8 @@ TEST_F(PreparationTest, ATextThatChangesMeanwhileIsRefused) {
     config_.data.cache = cache;
     for (const DataFormat format : {DataFormat::text, DataFormat::lines}) {
       config_.data.format = format;
-      for (const std::string& other : {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1),
-                                       text + "\x7F", text + lines}) {
+      for (const std::string& other :
+           {text + "ab", text.substr(0, text.size() - 2), "c" + text.substr(1), text + "\x7F", text + lines}) {
         folder_.write("d.txt", text);
         expect_error(ExitCode::bad_data, {"d.txt changed while it was read"},
                      [&] { load_corpus(config_, when_half_done([&] { folder_.write("d.txt", other); })); });

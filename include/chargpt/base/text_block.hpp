@@ -65,8 +65,8 @@ void for_each_stretch(const TextBlock& block, const Use& use) {
   if (begin < text.size()) use(text.substr(begin), false);
 }
 
-/// Decodes a block of the file `name` into `block`, whose memory is used again, as is that of `fields`. Errors: bad_data
-/// (invalid UTF-8, a line that is no JSONL document), with the place in the file.
+/// Decodes a block of the file `name` into `block`, whose memory is used again, as is that of `fields`. Errors:
+/// bad_data (invalid UTF-8, a line that is no JSONL document), with the place in the file.
 void decode(const RawBlock& raw, DataFormat format, const DataConfig& data, const std::string& name,
             JsonFieldReader& fields, TextBlock& block);
 

@@ -11,8 +11,8 @@
 
 namespace chargpt {
 
-/// The windows that lie in the stretches of a split, numbered in its order, where a stretch's size says how many it has.
-/// Of many stretches together one number is in memory.
+/// The windows that lie in the stretches of a split, numbered in its order, where a stretch's size says how many it
+/// has. Of many stretches together one number is in memory.
 class StretchWindows {
  public:
   StretchWindows(Split split, std::function<std::int64_t(std::int64_t stretch_size)> count);
@@ -101,7 +101,7 @@ class EvaluationWindows {
   std::int64_t stride_;
   std::int64_t draws_;
   std::uint64_t seed_, round_;
-  std::optional<WindowIndex> training_;     ///< what training and random windows are taken from
+  std::optional<WindowIndex> training_;    ///< what training and random windows are taken from
   std::optional<StretchWindows> windows_;  ///< of the other kinds
 };
 

@@ -20,14 +20,14 @@ class Decoder {
   Decoder(const ModelConfig& config, std::int64_t vocabulary, const float* values, ThreadPool& pool);
   ~Decoder();
 
-  /// How many streams are best continued together, 1 to 64. Each adds to the rows that a weight read from memory is used
-  /// for, and its keys and values to what has to be read: so as many as fit beside the weights into a cache of
+  /// How many streams are best continued together, 1 to 64. Each adds to the rows that a weight read from memory is
+  /// used for, and its keys and values to what has to be read: so as many as fit beside the weights into a cache of
   /// `cache_bytes`, or where that leaves less than 8 a thread (or is unknown, 0) as many as fit into 512 MiB.
   static std::int64_t streams_together(const ModelConfig& config, std::int64_t vocabulary, int threads,
                                        std::int64_t cache_bytes);
 
-  /// logits (windows, vocabulary), of at least one window. No two may be of one stream. ready(row) is called for each row
-  /// by the thread that completed it.
+  /// logits (windows, vocabulary), of at least one window. No two may be of one stream. ready(row) is called for each
+  /// row by the thread that completed it.
   void logits(std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready);
 
  private:

@@ -12,8 +12,8 @@
 
 namespace chargpt {
 
-/// Logits of the position after each of one or more windows, written to `logits` (windows, vocabulary). As soon as a row
-/// is complete, ready(row) is called for it, perhaps from several threads at once; what it throws is thrown on.
+/// Logits of the position after each of one or more windows, written to `logits` (windows, vocabulary). As soon as a
+/// row is complete, ready(row) is called for it, perhaps from several threads at once; what it throws is thrown on.
 using NextLogits =
     std::function<void(std::span<const StreamWindow> windows, std::span<float> logits, const RowReady& ready)>;
 

@@ -35,9 +35,9 @@ struct SampledModel {
   bool marked = false;         ///< prompts begin a document, and the end mark stands before them
 };
 
-/// Draws all samples, up to model.together at a time, and writes them in the order of the requests and their seeds, the first
-/// of each group as it comes. Nothing is written before every prompt is known to be sound. Errors as start_stream() and
-/// generate().
+/// Draws all samples, up to model.together at a time, and writes them in the order of the requests and their seeds, the
+/// first of each group as it comes. Nothing is written before every prompt is known to be sound. Errors as
+/// start_stream() and generate().
 void write_samples(const SampledModel& model, const std::vector<SampleRequest>& requests, const SampleOutput& output);
 
 }  // namespace chargpt
