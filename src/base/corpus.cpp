@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -70,9 +71,9 @@ void require_memory_for_ids(std::uint64_t ids, const std::string& path) {
 Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
   std::array<Offsets, kParts> documents;
-  require_memory_for_ids(preparation.most_ids(), data.path);
-  // Mostly these are nearly all; the memory that they do not need is never touched.
-  ids[static_cast<std::size_t>(Part::train)].reserve(preparation.most_ids());
+  const auto& room = preparation.room();
+  require_memory_for_ids(std::accumulate(room.begin(), room.end(), std::uint64_t{0}), data.path);
+  for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(room[p]);  // what is not needed of it is never touched
   const auto take = [&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
     to.insert(to.end(), some.begin(), some.end());

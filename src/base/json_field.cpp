@@ -17,9 +17,12 @@ constexpr std::size_t kDeepest = 32;  // below JsonRules::max_depth, however eit
 /// Half of a character beyond U+FFFF, \ud800 to \udfff: whether halves without the other are refused depends on the
 /// parser.
 bool may_escape_surrogates(std::string_view text) {
-  for (auto at = text.find("\\u"); at != std::string_view::npos && at + 2 < text.size();
-       at = text.find("\\u", at + 2)) {
-    if (text[at + 2] == 'd' || text[at + 2] == 'D') return true;
+  constexpr std::string_view kEscape = "\\u", kFirst = "dD", kSecond = "89abcdefABCDEF";  // \ud0 to \ud7 are others
+  for (auto at = text.find(kEscape); at != std::string_view::npos; at = text.find(kEscape, at + 2)) {
+    const std::string_view digits = text.substr(at + 2, 2);
+    if (digits.size() == 2 && kFirst.find(digits[0]) < kFirst.size() && kSecond.find(digits[1]) < kSecond.size()) {
+      return true;
+    }
   }
   return false;
 }

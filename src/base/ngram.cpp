@@ -13,19 +13,19 @@ std::u32string history_of(std::span<const std::int32_t> ids, std::int64_t length
   return {last.begin(), last.end()};
 }
 
-/// Calls use(history, id) for every id of a stretch. The history is at least the last `most` ids before it, as far as
-/// there are so many, and is not empty behind the first.
+/// Calls use(history, id) for every id of a split. The history is at least the last `most` ids before it in its
+/// stretch, as far as there are so many, and is not empty behind the first.
 template <class Use>
-void for_each_id(const Split& split, std::int64_t stretch, std::int64_t most, const Use& use) {
+void for_each_id(const Split& split, std::int64_t most, const Use& use) {
   const auto kept = static_cast<std::ptrdiff_t>(std::max<std::int64_t>(1, most));
   std::vector<std::int32_t> ids;
-  split.for_each_piece(split.stretch_start(stretch), split.stretch_start(stretch + 1),
-                       [&](std::span<const std::int32_t> piece) {
-                         ids.erase(ids.begin(), ids.end() - std::min(kept, std::ssize(ids)));
-                         std::size_t at = ids.size();
-                         ids.insert(ids.end(), piece.begin(), piece.end());
-                         for (; at < ids.size(); ++at) use(std::span<const std::int32_t>(ids).first(at), ids[at]);
-                       });
+  split.for_each_stretch_piece([&](std::span<const std::int32_t> piece, bool ended) {
+    ids.erase(ids.begin(), ids.end() - std::min(kept, std::ssize(ids)));
+    std::size_t at = ids.size();
+    ids.insert(ids.end(), piece.begin(), piece.end());
+    for (; at < ids.size(); ++at) use(std::span<const std::int32_t>(ids).first(at), ids[at]);
+    if (ended) ids.clear();
+  });
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ NGram::NGram(std::int64_t order, const Split& train, std::int64_t vocabulary) : 
       ++counts.of[id];
     }
   };
-  for (std::int64_t s = 0; s < train.stretches(); ++s) for_each_id(train, s, order - 1, count);
+  for_each_id(train, order - 1, count);
 }
 
 double NGram::probability(std::span<const std::int32_t> history, std::int32_t id) const {
@@ -65,7 +65,7 @@ double NGram::nats_per_char(const Split& split) const {
     nats -= std::log(probability(history, id));
     ++characters;
   };
-  for (std::int64_t s = 0; s < split.stretches(); ++s) for_each_id(split, s, order_ - 1, score);
+  for_each_id(split, order_ - 1, score);
   return nats / static_cast<double>(characters);
 }
 

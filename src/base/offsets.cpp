@@ -33,7 +33,7 @@ void OffsetIndex::add(std::int64_t size, std::string& packed) {
   bytes += packed.size() - before;
 }
 
-Offsets::Offsets(OffsetIndex index, std::string packed) : packed_(std::move(packed)) {
+Offsets::Offsets(const OffsetIndex& index, std::string packed) : packed_(std::move(packed)) {
   std::string again;
   for (std::string_view rest = packed_; !rest.empty();) {
     const std::int64_t size = take_size(rest);
@@ -79,9 +79,7 @@ std::int64_t Offsets::piece_at(std::int64_t position) const {
   auto end = static_cast<std::uint64_t>(group->start);
   for_sizes_from(piece, [&](std::int64_t size) {
     end += static_cast<std::uint64_t>(size);
-    if (end > static_cast<std::uint64_t>(position)) return false;
-    ++piece;
-    return true;
+    return end <= static_cast<std::uint64_t>(position) && ++piece < pieces();
   });
   return piece;
 }

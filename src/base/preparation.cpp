@@ -87,6 +87,19 @@ class UnknownFinder {
   bool found_ = false;
 };
 
+/// Ids of a text that a part is going to have. Of documents dealt whole that is known only of all of them: train,
+/// mostly nearly all, has room for as many, the others for their share of documents.
+std::uint64_t room_for(Part part, const TextParts& parts, std::uint64_t characters, std::uint64_t marks) {
+  constexpr std::uint64_t kFirstMark = 1;
+  if (parts.cut) {
+    const std::uint64_t size = parts.cut->size_of(part, characters);
+    return size > 0 ? size + marks + kFirstMark : 0;
+  }
+  if (part == Part::train) return characters + marks + kFirstMark;
+  const auto share = static_cast<double>(parts.documents.count(part)) / static_cast<double>(parts.documents.size());
+  return static_cast<std::uint64_t>(share * static_cast<double>(characters + marks)) + kFirstMark;
+}
+
 /// Hands ids on to the parts. Those of each are gathered first, since documents may be of a few ids.
 class Gatherer {
  public:
@@ -289,12 +302,16 @@ void Preparation::require_known() {
 }
 
 void Preparation::deal_out(std::vector<TextSurvey> surveys) {
-  constexpr std::uint64_t kMarks = 2;  // at most, of a document or of what a part has of one
   for (std::size_t t = 0; t < texts_.size(); ++t) {
     const NamedText& text = texts_[t];
-    most_ids_ += surveys[t].characters + kMarks * (surveys[t].documents + kParts);
+    const std::uint64_t characters = surveys[t].characters, documents = surveys[t].documents;
+    const std::uint64_t begin_mark = begin_marks(data_) == BeginMarks::all ? 1 : 0;
+    const std::uint64_t marks = documents * (begin_mark + (text.reader.end_mark() ? 1 : 0));
     parts_.push_back(text.part ? whole(*text.part)
                                : deal_parts(std::move(surveys[t]), text.reader.end_mark(), data_, pool_));
+    for (const Part part : {Part::train, Part::val, Part::test}) {
+      room_[static_cast<std::size_t>(part)] += room_for(part, parts_.back(), characters, marks);
+    }
   }
 }
 

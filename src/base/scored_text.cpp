@@ -19,7 +19,7 @@ struct ScoredSize {
   TextSummary summary;
 
   std::uint64_t ids() const { return known + 2 * documents; }  // at most two marks each
-  /// With what Offsets take, those of EvaluationWindows too: what they may be of sizes below 2^21.
+  /// With what Offsets take while they grow, at sizes below 2^21.
   std::uint64_t bytes() const {
     constexpr std::uint64_t kDocument = 8;
     return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + documents * kDocument;
@@ -90,18 +90,22 @@ class ScoringEncoder {
 }  // namespace
 
 Place ScoredText::place(std::int64_t index) const {
-  const std::int64_t document = split.document_at(index);
-  const std::int64_t start = split.start(document);
+  if (index < last_found.start || index >= last_found.end) {
+    const std::int64_t found = split.document_at(index);
+    last_found = {found, split.start(found), split.start(found + 1)};
+  }
+  const std::int64_t document = last_found.document, start = last_found.start;
   const auto before = [](const UnknownCharacter& a, const std::pair<std::int64_t, std::int64_t>& b) {
     return std::tie(a.document, a.index) < std::tie(b.first, b.second);
   };
   const auto first = std::lower_bound(unknown.begin(), unknown.end(), std::pair{document, start}, before);
   const auto last = std::lower_bound(unknown.begin(), unknown.end(), std::pair{document, index + 1}, before);
-  return {document, index - start - mark_before(document) + (last - first)};
+  return {document, index - start - mark_at(start) + (last - first)};
 }
 
 Place ScoredText::place(const UnknownCharacter& character) const {
-  const std::int64_t start = split.start(character.document) + mark_before(character.document);
+  const std::int64_t document_start = split.start(character.document);
+  const std::int64_t start = document_start + mark_at(document_start);
   const auto of_document = [](const UnknownCharacter& a, std::int64_t document) { return a.document < document; };
   const auto first = std::lower_bound(unknown.begin(), unknown.end(), character.document, of_document);
   return {character.document, character.index - start + (&character - &*first)};
@@ -115,8 +119,8 @@ std::string ScoredText::describe_unknown() const {
                      characters.text());
 }
 
-std::int64_t ScoredText::mark_before(std::int64_t document) const {
-  return begin_marks != BeginMarks::none && begins_with_mark(begin_marks, split.start(document)) ? 1 : 0;
+std::int64_t ScoredText::mark_at(std::int64_t start) const {
+  return begin_marks != BeginMarks::none && begins_with_mark(begin_marks, start) ? 1 : 0;
 }
 
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data) {

@@ -1,6 +1,7 @@
 #include "chargpt/base/split.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace chargpt {
@@ -42,6 +43,7 @@ void Split::for_each_document_piece(const std::function<void(std::span<const std
   offsets().for_sizes_from(0, [&](std::int64_t left) {
     do {
       if (rest.empty() && left > 0) {
+        if (position == size()) throw std::out_of_range("a document behind the last id");
         read = ids(position, std::min(position + kPiece, size()));
         rest = read;
         position += std::ssize(read);
@@ -52,6 +54,15 @@ void Split::for_each_document_piece(const std::function<void(std::span<const std
       rest = rest.subspan(static_cast<std::size_t>(count));
     } while (left > 0);
     return true;
+  });
+}
+
+void Split::for_each_stretch_piece(const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const {
+  if (!cross_) return for_each_document_piece(use);
+  std::int64_t position = 0;
+  for_each_piece(0, size(), [&](std::span<const std::int32_t> ids) {
+    position += std::ssize(ids);
+    use(ids, position == size());
   });
 }
 

@@ -73,6 +73,12 @@ Part PartList::operator[](std::size_t i) const {
   return static_cast<Part>(bytes_[i / kPerByte] >> (2 * (i % kPerByte)) & 3U);
 }
 
+std::size_t PartList::count(Part part) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < size_; ++i) count += (*this)[i] == part ? 1 : 0;
+  return count;
+}
+
 void PartList::push_back(Part part) {
   if (size_ % kPerByte == 0) bytes_.push_back(0);
   set(size_++, part);
@@ -93,6 +99,11 @@ std::uint64_t PartBounds::end_of(Part part) const {
       break;
   }
   return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t PartBounds::size_of(Part part, std::uint64_t n) const {
+  const std::uint64_t begin = part == Part::train ? 0 : part == Part::val ? train_end : val_end;
+  return std::min(n, end_of(part)) - std::min(n, begin);
 }
 
 TextParts whole(Part part) {

@@ -144,7 +144,7 @@ class TokenFile::Index {
   std::string_view rest_;
 };
 
-TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp()) {
+TokenFile::TokenFile(const std::string& path, std::uint64_t sizes_in_memory) : file_(path), opened_(file_.stamp()) {
   const std::uint64_t size = opened_.size;
   Trailer trailer{};
   const std::span trailer_bytes(reinterpret_cast<char*>(&trailer), sizeof trailer);
@@ -161,13 +161,14 @@ TokenFile::TokenFile(const std::string& path) : file_(path), opened_(file_.stamp
     refuse("its index does not fit its checksum");
   }
   try {
-    read_index(bytes);
-  } catch (const std::exception& error) {
+    read_index(bytes, sizes_in_memory);
+  } catch (const std::out_of_range& error) {
     refuse(fmt::format("its index cannot be read ({})", error.what()));
   }
+  is_open_ = true;
 }
 
-void TokenFile::read_index(std::string_view bytes) {
+void TokenFile::read_index(std::string_view bytes, std::uint64_t sizes_in_memory) {
   Index index(bytes);
   const std::string_view text = index.text();
   description_ = parse_json(text, {.source = path(), .code = ExitCode::io, .max_values = text.size()});
@@ -185,14 +186,12 @@ void TokenFile::read_index(std::string_view bytes) {
       if (stream->blocks.size() != (stream->size + kBlock - 1) / kBlock) throw std::out_of_range("a section's blocks");
       stream->verified = std::make_unique<std::atomic<bool>[]>(stream->blocks.size());
     }
-    section.documents = offsets(std::move(documents), section.sizes);
+    section.documents = offsets(std::move(documents), section.sizes, sizes_in_memory);
   }
 }
 
-/// Few sizes are held in memory, of many only their index.
-Offsets TokenFile::offsets(OffsetIndex index, const Stream& sizes) const {
-  constexpr std::uint64_t kFew = 1 << 22;  // bytes
-  if (sizes.size > kFew) {
+Offsets TokenFile::offsets(OffsetIndex index, const Stream& sizes, std::uint64_t in_memory) const {
+  if (sizes.size > in_memory) {
     return {std::move(index), [this, &sizes](std::uint64_t at, std::span<char> bytes) {
               read(sizes, at, bytes);
               require_unchanged();
@@ -200,7 +199,7 @@ Offsets TokenFile::offsets(OffsetIndex index, const Stream& sizes) const {
   }
   std::string packed(sizes.size, '\0');
   read(sizes, 0, packed);
-  return {std::move(index), std::move(packed)};
+  return {index, std::move(packed)};
 }
 
 void TokenFile::refuse(const std::string& what) const {
@@ -208,7 +207,7 @@ void TokenFile::refuse(const std::string& what) const {
 }
 
 void TokenFile::fail(const std::string& what) const {
-  refuse(what + "; delete this file, and the text is prepared anew");
+  refuse(is_open_ ? what + "; delete this file, and the text is prepared anew" : what);
 }
 
 void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const {

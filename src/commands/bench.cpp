@@ -137,12 +137,16 @@ void measure_sampling(Trainer& trainer, double seconds, const std::function<bool
   const Tokenizer& tokenizer = trainer.corpus().tokenizer;
   SampleConfig settings = config.sample;
   settings.prompt = tokenizer.symbol(0);
+  settings.stop.clear();  // the characters that a config names are not those of this text
+  for (std::string* named : {&settings.ban, &settings.allow}) named->clear();
+  settings.unknown = SampleConfig().unknown;
   SampledModel model{tokenizer, config.model.context, model_logits(trainer.passes())};
   if (trainer.passes().path() == AttentionPath::native) {
     model.together =
         Decoder::streams_together(config.model, tokenizer.size(), at::get_num_threads(), last_level_cache());
   }
-  const SampleOutput output{.write = [](std::string_view) { return true; }, .stopped = stopped, .warn = {}};
+  const SampleOutput output{
+      .write = [](std::string_view) { return true; }, .stopped = stopped, .warn = [](const std::string&) {}};
   const double time = median(call_times(seconds, [&] { write_samples(model, {{settings, "prompt"}}, output); }));
   result["sampling_chars_per_second"] = static_cast<double>(settings.samples * settings.length) / time;
 }

@@ -82,8 +82,8 @@ PartTable::PartTable(PartKind kind, const ScoredText& text, const Tokenizer& tok
 
 void PartTable::add(const CharScore& score) {
   if (kind_ == PartKind::none) return;
-  const std::int64_t document = text_.place(score.index).document;
-  add(key(document, line_at(document, score.index), class_of_[static_cast<std::size_t>(score.id)]), score.nats);
+  const std::int64_t line = kind_ == PartKind::line ? line_of_[static_cast<std::size_t>(score.index)] : 0;
+  add(key(text_.place(score.index).document, line, class_of_[static_cast<std::size_t>(score.id)]), score.nats);
 }
 
 void PartTable::add(const UnknownCharacter& character, double nats) {

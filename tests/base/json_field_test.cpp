@@ -36,6 +36,7 @@ TEST(JsonFieldReader, FindsWhatParseJsonFinds) {
            "\r",
            R"({"text": "\"\\\/\b\f\n\r\t\u0000\u00e4\u4e2d\uffff"})",
            "{\"text\": \"\xC3\xA4\xE6\xBC\xA2\xF0\x9F\x98\x80\"}",
+           R"({"text": "\ud55c\uad6d \uD7A3"})",
            R"({"te\u0078t": "a"})",
            R"({"a": {"x": 1}, "b": {"x": 1}, "text": "c"})",
        }) {

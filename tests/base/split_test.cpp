@@ -17,14 +17,15 @@ std::vector<std::int32_t> counting_to(std::int32_t count) {
   return ids;
 }
 
-/// The same documents in memory and in a file.
+/// The same documents in memory, in a file, and with their sizes in the file only.
 std::vector<Split> splits(const TempDir& folder, const std::vector<std::int32_t>& ids, const Offsets& documents,
                           bool cross) {
   TokenFileWriter writer(folder / "t.tokens", 2, 4);
   writer.append(1, ids);
   for (const std::int64_t size : sizes_of(documents)) writer.add_document(1, size);
   writer.finish({});
-  return {Split(ids, documents, cross), Split(std::make_shared<TokenFile>(folder / "t.tokens"), 1, cross)};
+  return {Split(ids, documents, cross), Split(std::make_shared<TokenFile>(folder / "t.tokens"), 1, cross),
+          Split(std::make_shared<TokenFile>(folder / "t.tokens", 0), 1, cross)};
 }
 
 std::vector<std::int64_t> stretch_sizes(const Split& split) {
@@ -72,6 +73,14 @@ TEST(Split, IsOneStretchWhereWindowsCrossDocuments) {
     ASSERT_EQ(split.stretches(), 1);
     EXPECT_EQ(split.stretch_start(0), 0);
     EXPECT_EQ(stretch_sizes(split), std::vector<std::int64_t>{10});
+    std::vector<std::int32_t> ids;
+    int ends = 0;
+    split.for_each_stretch_piece([&](std::span<const std::int32_t> piece, bool ended) {
+      ids.insert(ids.end(), piece.begin(), piece.end());
+      ends += ended ? 1 : 0;
+    });
+    EXPECT_EQ(ids, counting_to(10));
+    EXPECT_EQ(ends, 1);
   }
   const Split empty(std::vector<std::int32_t>{}, {0}, true);
   EXPECT_EQ(empty.stretches(), 0);

@@ -53,7 +53,10 @@ class TokenFileTest : public testing::Test {
     return ids;
   }
   static void read_everything(const TokenFile& file) {
-    for (const std::size_t section : {0, 1}) read(file, section, 0, file.documents(section).end());
+    for (const std::size_t section : {0, 1}) {
+      read(file, section, 0, file.documents(section).end());
+      sizes_of(file.documents(section));
+    }
   }
   void flip(std::uintmax_t byte, int bit) const {
     std::string bytes = read_file(path_);
@@ -138,6 +141,7 @@ TEST_F(TokenFileTest, NoFlippedBitAndNoCutGoesUnnoticed) {
   with_every_damage(path_, read_file(path_), [&](const std::string& damage) {
     SCOPED_TRACE(damage);
     expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(path_)); });
+    expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(path_, 0)); });
   });
   EXPECT_NO_THROW(read_everything(TokenFile(path_)));
   std::filesystem::remove(path_);

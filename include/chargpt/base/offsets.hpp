@@ -46,7 +46,7 @@ class Offsets {
     for (const std::int64_t size : sizes) add(size);
   }
   /// Of packed sizes in memory. Throws std::out_of_range when they are not as the index says.
-  Offsets(OffsetIndex index, std::string packed);
+  Offsets(const OffsetIndex& index, std::string packed);
   /// Of packed sizes elsewhere. Throws std::out_of_range when they cannot be as the index says. Where they are not, so
   /// do the functions that read them, or a position is any number.
   Offsets(OffsetIndex index, Source source);

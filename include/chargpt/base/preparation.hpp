@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -65,8 +66,8 @@ class Preparation {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
-  /// Ids that there are at most.
-  std::uint64_t most_ids() const { return most_ids_; }
+  /// About how many ids each part is going to have, or somewhat more.
+  const std::array<std::uint64_t, kParts>& room() const { return room_; }
   /// Makes the second pass. Error(bad_data) when a text is not what it was in the first.
   void encode(const Sink& sink);
 
@@ -83,7 +84,7 @@ class Preparation {
   CharacterCounts counts_;
   std::vector<TextSummary> summaries_;  // by text
   std::vector<TextParts> parts_;        // by text
-  std::uint64_t most_ids_ = 0;
+  std::array<std::uint64_t, kParts> room_{};
   std::optional<Tokenizer> tokenizer_;
   Fingerprint fingerprint_;
 };

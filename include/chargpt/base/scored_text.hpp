@@ -37,12 +37,19 @@ struct ScoredText {
   std::string source;                     ///< names it in messages
   BeginMarks begin_marks = BeginMarks::none;
 
-  Place place(std::int64_t index) const;  ///< of the id at `index`, no mark at a beginning; characters left out count
+  /// Of the id at `index`, no mark at a beginning; characters left out count. For one thread at a time.
+  Place place(std::int64_t index) const;
   Place place(const UnknownCharacter& character) const;
   /// How many unknown characters there are, and the first few different ones, for a message.
   std::string describe_unknown() const;
 
-  std::int64_t mark_before(std::int64_t document) const;  ///< 1 where it begins with a mark, else 0
+  std::int64_t mark_at(
+      std::int64_t start) const;  ///< 1 where the document that starts there begins with a mark, else 0
+
+  struct Found {
+    std::int64_t document = 0, start = 0, end = 0;
+  };
+  mutable Found last_found{};  ///< by place(): mostly one asks for characters in their order
 };
 
 /// Encodes documents, with the marks and windows that `data` says; characters outside the vocabulary are left out and
@@ -50,7 +57,7 @@ struct ScoredText {
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data = {});
 
 /// The same of a text in files, which is read twice, some blocks at a time: what is held are 4 bytes for each
-/// character, 24 for each unknown one instead, and some 8 for each document, with those that EvaluationWindows take.
+/// character, 24 for each unknown one instead, and up to 8 for each document.
 /// Error(out_of_memory) when that is more than `available()` bytes, before it is taken; bad_data when the text changes
 /// between the readings; else as TextReader. `available` is asked between the readings, since standard input is held
 /// from the first one on. Throws Interrupted as `events` say.

@@ -49,6 +49,8 @@ class Split {
   /// Calls use(ids, ended) with all ids of each document, some of them at a time, in order; ended: the document ends
   /// behind them. An empty document has one call.
   void for_each_document_piece(const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const;
+  /// The same of stretches.
+  void for_each_stretch_piece(const std::function<void(std::span<const std::int32_t>, bool ended)>& use) const;
 
  private:
   struct InMemory {

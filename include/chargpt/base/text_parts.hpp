@@ -17,6 +17,7 @@ class PartList {
   explicit PartList(std::size_t size = 0) : bytes_((size + kPerByte - 1) / kPerByte), size_(size) {}  ///< all train
   std::size_t size() const { return size_; }
   Part operator[](std::size_t i) const;
+  std::size_t count(Part part) const;
   void push_back(Part part);
   /// Of one that is train so far. Several threads may do this at once for several ones.
   void set(std::size_t i, Part part);
@@ -41,7 +42,8 @@ struct PartBounds {
   std::uint64_t train_end, val_end;
 
   Part part_of(std::uint64_t i) const { return i < train_end ? Part::train : i < val_end ? Part::val : Part::test; }
-  std::uint64_t end_of(Part part) const;  ///< the first thing behind the part
+  std::uint64_t end_of(Part part) const;                    ///< the first thing behind the part
+  std::uint64_t size_of(Part part, std::uint64_t n) const;  ///< of n things
 };
 
 /// How a text is dealt out.

@@ -62,8 +62,9 @@ class TokenFileWriter {
 /// Reads one. A block is checked against its checksum when it is first read from.
 class TokenFile {
  public:
-  /// Errors: no_input (there is none), io (cut short, damaged, or not one).
-  explicit TokenFile(const std::string& path);
+  /// sizes_in_memory: bytes of a section's packed sizes that are read at once and kept; more are read when they are
+  /// wanted. Errors: no_input (there is none), io (cut short, damaged, or not one).
+  explicit TokenFile(const std::string& path, std::uint64_t sizes_in_memory = 4 << 20);
   const std::string& path() const { return file_.path(); }
   const Json& description() const { return description_; }
   TokenFile(const TokenFile&) = delete;
@@ -90,19 +91,20 @@ class TokenFile {
   };
   class Index;
 
-  void read_index(std::string_view bytes);
-  Offsets offsets(OffsetIndex index, const Stream& sizes) const;
+  void read_index(std::string_view bytes, std::uint64_t sizes_in_memory);
+  Offsets offsets(OffsetIndex index, const Stream& sizes, std::uint64_t in_memory) const;
   void read(const Stream& stream, std::uint64_t at, std::span<char> bytes) const;
   void verify(const Stream& stream, std::size_t block) const;
   void require_unchanged() const;
   [[noreturn]] void refuse(const std::string& what) const;
-  [[noreturn]] void fail(const std::string& what) const;  // with advice
+  [[noreturn]] void fail(const std::string& what) const;  // with advice, where the file is in use
 
   FileReader file_;
   FileStamp opened_;  // as the file was then
   Json description_;
   std::size_t id_bytes_ = 0;
   std::vector<Section> sections_;
+  bool is_open_ = false;
 };
 
 }  // namespace chargpt
