@@ -205,6 +205,13 @@ TEST_F(SampleAndEval, BenchReportsSpeeds) {
               json["training_gflops"].get<double>(), 1e-9 * json["training_gflops"].get<double>());
 }
 
+TEST_F(SampleAndEval, BenchTakesCharactersThatItsTextLacks) {
+  const ProgramResult result =
+      chargpt({"bench", "--config", "t.json", "--seconds", "0.1", "--only", "sampling", "--set",
+               R"(sample.stop=["\n\n"])", "--set", "sample.ban= ", "--set", "sample.unknown=replace= "});
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
 TEST_F(SampleAndEval, BenchMeasuresOnePartOnly) {
   const auto keys = [&](const std::string& part) {
     const ProgramResult result = chargpt({"bench", "--config", "t.json", "--seconds", "0.1", "--only", part, "--json"});
