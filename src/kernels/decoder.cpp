@@ -18,13 +18,13 @@ std::int64_t cached_positions(const ModelConfig& config) {
 
 std::int64_t Decoder::streams_together(const ModelConfig& config, std::int64_t vocabulary, int threads,
                                        std::int64_t cache_bytes) {
-  constexpr std::int64_t kFewest = 8;  // a thread: fewer rows make the products slow
+  constexpr std::int64_t kFewest = 4;  // a thread: fewer rows make the products slow
   constexpr std::int64_t kMemory = std::int64_t{512} << 20U;
   constexpr auto kMost = static_cast<std::int64_t>(kRows);
   const auto float_bytes = static_cast<std::int64_t>(sizeof(float));
   const std::int64_t stream = 2 * float_bytes * config.layers * config.width * cached_positions(config);
   const std::int64_t weights = float_bytes * ParameterLayout(config, vocabulary).size();
-  const std::int64_t cached = (cache_bytes / 4 * 3 - weights) / stream;  // something else wants the cache, too
+  const std::int64_t cached = (cache_bytes / 2 - weights) / stream;  // other programs want the cache, too
   if (cached >= kFewest * threads) return std::min(cached, kMost);
   return std::clamp<std::int64_t>(kMemory / stream, 1, kMost);
 }

@@ -141,11 +141,11 @@ TEST(Decoder, AsManyStreamsGoTogetherAsTheCacheHoldsBesideTheWeights) {
   const auto together = [](int threads, std::int64_t mib) {
     return Decoder::streams_together(million_weights(), kVocabulary, threads, mib << 20);
   };
-  // Three quarters of the cache, less 3.9 MiB of weights, in pieces of 208 positions: 1.016 MiB.
-  EXPECT_EQ(together(1, 32), 19);
-  EXPECT_EQ(together(2, 32), 19);
+  // Half of the cache, less 3.9 MiB of weights, in pieces of 208 positions: 1.016 MiB.
+  EXPECT_EQ(together(1, 32), 11);
+  EXPECT_EQ(together(2, 32), 11);
   EXPECT_EQ(together(2, 1024), 64);  // more rows would make nothing faster
-  EXPECT_EQ(together(3, 32), 64);    // fewer than 8 a thread: so many that the weights are used often
+  EXPECT_EQ(together(3, 32), 64);    // fewer than 4 a thread: so many that the weights are used often
   EXPECT_EQ(together(1, 0), 64);
   ModelConfig large = million_weights();
   large.context = 205 * 100;

@@ -21,9 +21,8 @@ class Decoder {
   ~Decoder();
 
   /// How many streams are best continued together, 1 to 64. Each adds to the rows that a weight read from memory is
-  /// used for, and its keys and values to what has to be read: so as many as fit beside the weights into three quarters
-  /// of a cache of `cache_bytes`, or where that leaves less than 8 a thread (or is unknown, 0) as many as fit into 512
-  /// MiB.
+  /// used for, and its keys and values to what has to be read: so as many as fit beside the weights into half of a
+  /// cache of `cache_bytes`, or where that leaves less than 4 a thread (or is unknown, 0) as many as fit into 512 MiB.
   static std::int64_t streams_together(const ModelConfig& config, std::int64_t vocabulary, int threads,
                                        std::int64_t cache_bytes);
 
