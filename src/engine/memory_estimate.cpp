@@ -94,8 +94,8 @@ std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10:
     return parameters + id_bytes(config, windows) +
            Network::training_bytes(config.model, vocabulary, at::get_num_threads(), windows);
   }
-  // What the allocator cannot use again between tensors: from nothing to a quarter, other in each run (measured).
-  return parameters + bytes_of(windows, kFloat * module_numbers(config, vocabulary, device) / 4 * 5);
+  // What the allocator cannot use again between tensors: from nothing to a third, the most with huge pages (measured).
+  return parameters + bytes_of(windows, kFloat * module_numbers(config, vocabulary, device) / 3 * 4);
 }
 
 void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available) {

@@ -18,8 +18,8 @@ std::int64_t training_memory(const Config& config, std::int64_t vocabulary, c10:
 void require_room(const Config& config, std::int64_t vocabulary, std::int64_t available);
 
 /// Error(out_of_memory) for passes of train.windows_per_pass() that take more than twice the `available` bytes, which
-/// the system would end with a kill. An estimate can be a fifth off, and other programs come and go: what is nearer to
-/// `available` is for the caller to warn of.
+/// the system would end with a kill. An estimate can be a quarter off, and other programs come and go: what is nearer
+/// to `available` is for the caller to warn of.
 void require_room_for_pass(const Config& config, std::int64_t vocabulary, c10::Device device, std::int64_t available);
 
 /// The bytes of `device` that are free for this process, what earlier runs in it have freed included.
