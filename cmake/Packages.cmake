@@ -59,7 +59,6 @@ chargpt_require_header(xxhash 0.8 libxxhash-dev xxhash.h MACRO XXH_VERSION)
 chargpt_require_header(utf8proc 2.8 libutf8proc-dev utf8proc.h LIBRARY utf8proc MACRO UTF8PROC_VERSION)
 chargpt_require_header(zstd 1.5 libzstd-dev zstd.h LIBRARY zstd MACRO ZSTD_VERSION)
 chargpt_require_header(icu 70 libicu-dev unicode/uchar.h LIBRARY icuuc)
-chargpt_require_header(simdjson 1.0 libsimdjson-dev simdjson.h LIBRARY simdjson)
 chargpt_require_header(uchardet 0.0.7 libuchardet-dev uchardet.h LIBRARY uchardet)
 chargpt_require(ZLIB 1.2.11 zlib1g-dev)
 

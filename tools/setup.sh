@@ -3,7 +3,7 @@
 
 readonly torch_version=2.15.0
 readonly build_packages=(g++ cmake ninja-build python3 python3-venv libcli11-dev libspdlog-dev libfmt-dev
-  nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev libicu-dev libsimdjson-dev libuchardet-dev
+  nlohmann-json3-dev libhwy-dev libxxhash-dev libutfcpp-dev libutf8proc-dev libicu-dev libuchardet-dev
   zlib1g-dev libzstd-dev)
 readonly test_packages=(libgtest-dev libbenchmark-dev valgrind)
 readonly root_test_packages=(chromium chromium-driver python3-selenium slurm-wlm munge) # for ./dev test --all

@@ -228,7 +228,9 @@ void sync_folder(const std::string& path) {
   sync(folder.get(), path);
 }
 
-std::uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t xxh3_64(std::string_view bytes, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
 
 std::string xxh3_128(std::string_view bytes) { return hex_digits(XXH3_128bits(bytes.data(), bytes.size())); }
 

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <utility>
 
-#include "chargpt/base/characters.hpp"
 #include "chargpt/base/data_files.hpp"
 #include "chargpt/base/encoding.hpp"
 #include "chargpt/base/file.hpp"
@@ -75,7 +74,6 @@ class TextPass {
   TextPass(const TextReader& reader, ThreadPool& pool, const BlockWork& work, const TextReader::Progress& progress)
       : reader_(reader), data_(reader.data_), pool_(pool), work_(work), progress_(progress) {
     blocks_.resize(text_slots(pool));
-    fields_.resize(static_cast<std::size_t>(pool.threads()));
   }
 
   TextSummary read() {
@@ -103,32 +101,54 @@ class TextPass {
     if (format != DataFormat::bytes) bytes = unpacked(std::move(bytes), file);
     bytes = std::make_unique<HashedSource>(std::move(bytes), hash, summary_.bytes);
     if (format != DataFormat::bytes) bytes = to_utf8(std::move(bytes), data_.encoding, file);
-    BlockCutter cutter(std::move(bytes), format, data_.normalize, kBlock, file);
-    while (!cutter.ended()) read_blocks(cutter, format, file);
+    BlockCutter cutter(std::move(bytes), format, data_, kBlock, file);
+    for (Blocks blocks = cut(cutter); !blocks.empty();) blocks = read_blocks(blocks, cutter, format, file);
+    has_text_ = has_text_ || cutter.has_text();
     hashes_.push_back(hash.digest());
   }
 
-  /// As many blocks as there are slots.
-  void read_blocks(BlockCutter& cutter, DataFormat format, const std::string& file) {
-    std::vector<RawBlock> raw;
-    while (raw.size() < blocks_.size() && !cutter.ended()) raw.push_back(cutter.next());
-    std::vector<std::exception_ptr> faults(raw.size());
-    pool_.run(static_cast<std::int64_t>(raw.size()), [&](std::int64_t task, int worker) {
-      const auto slot = static_cast<std::size_t>(task);
+  /// As many blocks as there are slots, or those before a fault.
+  struct Blocks {
+    std::vector<RawBlock> raw{};
+    std::exception_ptr fault{};
+    bool empty() const { return raw.empty() && !fault; }
+  };
+
+  Blocks cut(BlockCutter& cutter) const {
+    Blocks blocks;
+    try {
+      while (blocks.raw.size() < blocks_.size() && !cutter.ended()) blocks.raw.push_back(cutter.next());
+    } catch (...) {
+      blocks.fault = std::current_exception();
+    }
+    return blocks;
+  }
+
+  /// Reads blocks while one of the threads cuts those that follow, which it returns.
+  Blocks read_blocks(const Blocks& blocks, BlockCutter& cutter, DataFormat format, const std::string& file) {
+    Blocks following;
+    std::vector<std::exception_ptr> faults(blocks.raw.size());
+    pool_.run(static_cast<std::int64_t>(1 + blocks.raw.size()), [&](std::int64_t task, int worker) {
+      if (task == 0) {
+        if (!blocks.fault) following = cut(cutter);
+        return;
+      }
+      const auto slot = static_cast<std::size_t>(task - 1);
       try {
-        decode(raw[slot], format, data_, file, fields_[static_cast<std::size_t>(worker)], blocks_[slot]);
+        decode(blocks.raw[slot], format, data_.normalize, file, blocks_[slot]);
         if (work_.at_once) work_.at_once(blocks_[slot], slot, static_cast<std::size_t>(worker));
       } catch (...) {
         faults[slot] = std::current_exception();  // of several, the first in the text is told
       }
     });
-    for (std::size_t slot = 0; slot < raw.size(); ++slot) {
+    for (std::size_t slot = 0; slot < blocks.raw.size(); ++slot) {
       if (faults[slot]) std::rethrow_exception(faults[slot]);
-      has_bytes_ = has_bytes_ || !without_byte_order_mark(raw[slot].bytes).empty();
       leave_out_empty_documents(blocks_[slot]);
       work_.in_order(blocks_[slot], slot);
     }
+    if (blocks.fault) std::rethrow_exception(blocks.fault);
     if (progress_) progress_(stored_);
+    return following;
   }
 
   void leave_out_empty_documents(TextBlock& block) {
@@ -144,7 +164,7 @@ class TextPass {
   }
 
   std::string why_empty() const {
-    if (!has_bytes_) return "file is empty; give a file with text in it";
+    if (!has_text_) return "file is empty; give a file with text in it";
     if (data_.format == DataFormat::lines) return "every line is empty";
     return fmt::format("no document has any text in its field \"{}\"", data_.field);
   }
@@ -155,13 +175,12 @@ class TextPass {
   const BlockWork& work_;
   const TextReader::Progress& progress_;
   std::vector<TextBlock> blocks_;
-  std::vector<JsonFieldReader> fields_;  // one a thread
   TextSummary summary_;
   std::vector<std::string> hashes_;  // of the files
   std::uint64_t stored_ = 0;         // bytes read of the files as they are stored
   std::uint64_t documents_ = 0;
-  std::size_t open_ = 0;    // characters that the document at the end of the last block has so far
-  bool has_bytes_ = false;  // so that only documents can be missing
+  std::size_t open_ = 0;   // characters that the document at the end of the last block has so far
+  bool has_text_ = false;  // so that only documents can be missing
 };
 
 TextReader::TextReader(std::string path, DataConfig data)

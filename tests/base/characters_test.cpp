@@ -1,8 +1,11 @@
 #include "chargpt/base/characters.hpp"
 
 #include <gtest/gtest.h>
+#include <utf8proc.h>
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "chargpt/base/utf8.hpp"
 #include "support/thrown_error.hpp"
@@ -60,6 +63,54 @@ TEST(Characters, OneByteOrderMarkIsDroppedAtTheBeginning) {
   EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBF\xEF\xBB\xBFx"), "\xEF\xBB\xBFx");
   EXPECT_EQ(without_byte_order_mark("x\xEF\xBB\xBF"), "x\xEF\xBB\xBF");
   EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
+}
+
+std::u32string normalised(const std::u32string& text, Normalization form) {
+  std::u32string result;
+  append_valid_characters(encode_utf8(text), form, result);
+  return result;
+}
+
+bool is_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDFFF; }
+
+TEST(BeginsNormalization, OnlyWhereBothHalvesGiveTheWhole) {
+  const std::vector<std::u32string> befores = {U"a",       U"\u1100", U"\uAC00", U"\u09C7",     U"\u0B47",
+                                               U"a\u0323", U"\u0CC6", U"\u0308", U"\U00011099", U"\U00016D67"};
+  int beginnings = 0;
+  for (char32_t c = 0; c <= 0x10FFFF; c += c < 0x20000 ? 1 : 97) {
+    if (is_surrogate(c) || !begins_normalization(c)) continue;
+    ++beginnings;
+    const std::u32string& before = befores[c % befores.size()];
+    for (const Normalization form : {Normalization::nfc, Normalization::nfkc}) {
+      ASSERT_EQ(normalised(before + c, form), normalised(before, form) + normalised({c}, form)) << std::hex << +c;
+    }
+  }
+  EXPECT_GT(beginnings, 100'000);
+}
+
+TEST(BeginsNormalization, NotAtWhatComposesWithTheCharacterBeforeIt) {
+  int second_parts = 0;
+  for (char32_t c = 0; c <= 0x10FFFF; ++c) {
+    std::array<utf8proc_int32_t, 32> parts{};
+    int boundary = 0;
+    const auto count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), 32, UTF8PROC_DECOMPOSE, &boundary);
+    if (is_surrogate(c) || count < 2 || normalised({c}, Normalization::nfc) != std::u32string{c}) continue;
+    ++second_parts;
+    EXPECT_FALSE(begins_normalization(static_cast<char32_t>(parts[static_cast<std::size_t>(count - 1)])))
+        << std::hex << +c;
+  }
+  EXPECT_GT(second_parts, 11'172);  // Korean syllables alone
+}
+
+TEST(BeginsNormalization, AtLettersOfEveryScript) {
+  for (const char32_t c : std::u32string(U"a\nz\u00E9\u0416\u05D0\u0627\u0915\u0E01\u10D0\u1100\uAC00\u3042\u4E2D\u3002"
+                                         U"\U00010330\U0001F600\U00020000")) {
+    EXPECT_TRUE(begins_normalization(c)) << std::hex << +c;
+  }
+  for (const char32_t c : std::u32string(U"\u0301\u0345\u093E\u0F71\u1161\u11A8\u200D\uFE0F\uFF9E\u0E33")) {
+    EXPECT_EQ(begins_normalization(c), c == U'\u200D') << std::hex << +c;
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<RawBlock> blocks_of(const std::string& text, DataFormat format, std::size_t size,
                                 Normalization form = Normalization::none) {
-  BlockCutter cutter(std::make_unique<TextSource>(text), format, form, size, "d");
+  BlockCutter cutter(std::make_unique<TextSource>(text), format, {.normalize = form}, size, "d");
   std::vector<RawBlock> blocks;
   while (!cutter.ended()) blocks.push_back(cutter.next());
   return blocks;
@@ -22,10 +22,9 @@ std::vector<RawBlock> blocks_of(const std::string& text, DataFormat format, std:
 /// Documents as they come out of blocks of `size` bytes.
 std::vector<std::u32string> documents_of(const std::string& text, const DataConfig& data, std::size_t size) {
   std::vector<std::u32string> documents(1);
-  JsonFieldReader fields;
   TextBlock block;
   for (const RawBlock& raw : blocks_of(text, data.format, size, data.normalize)) {
-    decode(raw, data.format, data, "d", fields, block);
+    decode(raw, data.format, data.normalize, "d", block);
     for_each_stretch(block, [&](std::u32string_view characters, bool ended) {
       documents.back() += characters;
       if (ended) documents.emplace_back();
@@ -42,7 +41,7 @@ const std::string kMixed =
     "a\xEA\x99\xAF\xCC\xA3\r";  // the last mark goes to the a
 
 TEST(BlockCutter, GivesAllBytesInOrderAndOneLastBlock) {
-  for (const DataFormat format : {DataFormat::text, DataFormat::lines, DataFormat::jsonl, DataFormat::bytes}) {
+  for (const DataFormat format : {DataFormat::text, DataFormat::lines, DataFormat::bytes}) {
     for (std::size_t size = 1; size <= kMixed.size() + 2; ++size) {
       const auto blocks = blocks_of(kMixed, format, size);
       std::string all;
@@ -57,16 +56,40 @@ TEST(BlockCutter, GivesAllBytesInOrderAndOneLastBlock) {
   EXPECT_EQ(blocks_of("", DataFormat::text, 8).size(), 1);
 }
 
-TEST(BlockCutter, CutsOnlyWhatIsLongerThanABlock) {
-  const auto blocks = blocks_of(std::string(100, 'a'), DataFormat::text, 8);
-  for (const RawBlock& block : blocks) EXPECT_LE(block.bytes.size(), 8);
-  std::string poem;
-  for (int i = 0; i < 40; ++i) poem += "\xE6\x98\xA5\xE3\x80\x82";  // an ideograph and a mark that is none
-  for (const RawBlock& block : blocks_of(poem, DataFormat::text, 16, Normalization::nfkc)) {
-    EXPECT_LE(block.bytes.size(), 16);
+TEST(BlockCutter, HoldsNoMoreThanABlockAndWhatBelongsTogether) {
+  std::string emoji, korean, thai;
+  for (int i = 0; i < 40; ++i) {
+    emoji += "\xF0\x9F\x98\x80";
+    korean += "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB";            // in parts, of which the first begins a syllable
+    thai += "\xE0\xB8\x81\xE0\xB8\xB3\xE0\xB8\xB5\xE0\xB9\x89";  // a consonant and three marks
   }
-  const auto lines = blocks_of("a\n" + std::string(100, 'b') + "\nc\nd\n", DataFormat::jsonl, 8);
-  for (const RawBlock& block : lines) EXPECT_TRUE(block.bytes.empty() || block.bytes.ends_with('\n'));
+  const std::string ascii(100, 'a'), escapes = R"({"n": 1, "text": ")" + ascii + R"(\u1112\u1161\u11ab\ud83d\ude00"})";
+  for (const Normalization form : {Normalization::none, Normalization::nfc, Normalization::nfkc}) {
+    for (const std::string& text : {ascii, emoji, korean, thai}) {
+      for (const RawBlock& block : blocks_of(text, DataFormat::text, 16, form)) EXPECT_LE(block.bytes.size(), 16 + 15);
+    }
+    for (const RawBlock& block : blocks_of(escapes, DataFormat::jsonl, 16, form))
+      EXPECT_LE(block.bytes.size(), 16 + 12);
+  }
+}
+
+TEST(BlockCutter, RefusesMarksWithoutEnd) {
+  std::string marks = "a";
+  while (marks.size() < (std::size_t{1} << 18)) marks += "\xCC\x81";
+  const std::size_t size = 1 << 15;
+  const auto jsonl = [](const std::string& text) { return R"({"text": ")" + text + "\"}"; };
+  EXPECT_FALSE(blocks_of(marks, DataFormat::text, size, Normalization::nfc).empty());
+  EXPECT_FALSE(blocks_of(marks + marks, DataFormat::text, size).empty());
+  for (const std::string& more : {marks + marks.substr(1), marks + marks.substr(1) + "b"}) {
+    for (const DataFormat format : {DataFormat::text, DataFormat::lines, DataFormat::jsonl}) {
+      const std::string text = format == DataFormat::jsonl ? jsonl(more) : more;
+      expect_error(ExitCode::bad_data, {"d: more than 262144 bytes of nothing but combining marks", "data.normalize"},
+                   [&] { blocks_of(text, format, size, Normalization::nfc); });
+    }
+  }
+  expect_error(ExitCode::bad_data, {"not valid UTF-8 at byte offset 0"}, [&] {
+    blocks_of(std::string(std::size_t{1} << 19, '\x80'), DataFormat::text, size, Normalization::nfc);
+  });
 }
 
 TEST(BlockCutter, KnowsTheLineAndColumnOfABlock) {
@@ -100,11 +123,22 @@ TEST(Decode, LinesEndWithLineFeedOrBothButNoneIsPartOfThem) {
   }
 }
 
-TEST(Decode, JsonlIsCutAtLines) {
+TEST(Decode, JsonlIsCutAnywhere) {
   const std::string text = "{\"text\": \"one\"}\n\n{\"text\": \"two\\n\"}\r\n{\"text\": \"\"}\n{\"text\": \"three\"}";
   for (std::size_t size = 1; size <= text.size(); ++size) {
     EXPECT_EQ(documents_of(text, {.format = DataFormat::jsonl}, size),
               (std::vector<std::u32string>{U"one", U"two\n", U"", U"three"}));
+  }
+}
+
+TEST(Decode, EachDocumentOfJsonlIsNormalisedByItself) {
+  const std::string text =
+      "{\"text\": \"o\"}\n{\"text\": \"\\u0308o\xCC\x88\\ud83d\\ude00\xEA\xB0\x80\\u11ab\"}\n{\"text\": "
+      "\"\xCC\x88\"}\n";
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    EXPECT_EQ(documents_of(text, {.format = DataFormat::jsonl, .normalize = Normalization::nfc}, size),
+              (std::vector<std::u32string>{U"o", U"\u0308\u00F6\U0001F600\uAC04", U"\u0308"}))
+        << size;
   }
 }
 

@@ -19,6 +19,11 @@ std::u32string text_characters(std::string_view text, Normalization form, const 
 /// Appends the same of a text that is known to be well-formed UTF-8.
 void append_valid_characters(std::string_view text, Normalization form, std::u32string& characters);
 
+/// Whether a text may be cut before this character and both halves be normalised by themselves, in either form: nothing
+/// before it is composed or reordered with it or with what follows (Unicode standard annex 15, section 9). False
+/// for marks, for the later parts of Korean syllables, and where it is not certain.
+bool begins_normalization(char32_t code_point);
+
 /// `text` without the U+FEFF it may begin with, which Windows programs write to say that a file is UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
 

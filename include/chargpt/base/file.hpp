@@ -72,7 +72,7 @@ void make_folders(const std::string& path);
 void sync_folder(const std::string& path);
 
 /// XXH3-64 (xxHash specification).
-std::uint64_t xxh3_64(std::string_view bytes);
+std::uint64_t xxh3_64(std::string_view bytes, std::uint64_t seed = 0);
 
 /// XXH3-128 (xxHash specification; canonical big-endian form), 32 lower-case hex digits.
 std::string xxh3_128(std::string_view bytes);
