@@ -57,22 +57,20 @@ void require_utf8(std::string_view bytes, const TextPlace& place, const std::str
                             describe_invalid_utf8(bytes, invalid, place), advice));
 }
 
-/// Takes the ends of lines, LF or CR LF, out of the characters of whole lines and of one that goes on behind them.
+/// Takes the ends of lines, LF or CR LF, out of the characters of whole lines and of one that goes on behind them. Most
+/// lines may be of a few characters, so that these are moved one by one.
 void take_out_line_ends(TextBlock& block, bool last) {
   std::u32string& text = block.characters;
-  std::size_t kept = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t newline = std::min(text.find(U'\n', begin), text.size());
-    const bool ended = newline < text.size();
-    const bool carriage_return = (ended || last) && newline > begin && text[newline - 1] == U'\r';
-    const std::size_t size = newline - begin - (carriage_return ? 1 : 0);
-    std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(begin), size,
-                text.begin() + static_cast<std::ptrdiff_t>(kept));
-    kept += size;
-    if (ended) block.ends.push_back(kept);
-    begin = newline + 1;
+  std::size_t begin = 0, end = 0;  // of the line, where it is moved to
+  const auto without_carriage_return = [&] { return end > begin && text[end - 1] == U'\r' ? end - 1 : end; };
+  for (const char32_t c : text) {
+    text[end++] = c;
+    if (c != U'\n') continue;
+    --end;
+    begin = end = without_carriage_return();
+    block.ends.push_back(end);
   }
-  text.resize(kept);
+  text.resize(last ? without_carriage_return() : end);
 }
 
 void append(const JsonlText& text, RawBlock& block) {

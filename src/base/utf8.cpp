@@ -83,6 +83,19 @@ std::size_t sequence_length(std::string_view text) {
   return within(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && within(2) && within(3) ? 4 : 0;
 }
 
+/// How many bytes are such. Counts of few at a time fit into a byte, so that many of them are added at once.
+template <class Is>
+std::int64_t count_bytes(std::string_view text, const Is& is) {
+  constexpr std::size_t kFew = 255;
+  std::int64_t all = 0;
+  for (; !text.empty(); text.remove_prefix(std::min(kFew, text.size()))) {
+    std::uint8_t count = 0;
+    for (const char byte : text.substr(0, kFew)) count = static_cast<std::uint8_t>(count + (is(byte) ? 1 : 0));
+    all += count;
+  }
+  return all;
+}
+
 [[noreturn]] void fail(std::string_view text, std::size_t offset, const std::string& source) {
   const std::string encoding = likely_encoding(text);
   const std::string advice = encoding.empty()
@@ -146,11 +159,11 @@ void TextPlace::advance(std::string_view text) {
   offset += text.size();
   const auto newline = text.rfind('\n');
   if (newline != std::string_view::npos) {
-    line += std::count(text.begin(), text.end(), '\n');
+    line += count_bytes(text, [](char byte) { return byte == '\n'; });
     column = 1;
     text.remove_prefix(newline + 1);
   }
-  column += std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); });
+  column += count_bytes(text, [](char byte) { return !is_continuation(byte); });
 }
 
 std::string describe_invalid_utf8(std::string_view text, std::size_t offset, TextPlace place) {
