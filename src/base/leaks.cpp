@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -92,25 +93,55 @@ void for_each_piece(const Split& split, Piece piece, const Tokenizer& tokenizer,
   for_each_long_line(split, tokenizer, use);
 }
 
-/// Hashes of the pieces that stand in both parts. Those of `to`, mostly the smaller one, are held, not those of `from`.
-HashSet common_pieces(const Corpus& corpus, Piece piece, Part from, Part to) {
+/// One of `count` shares of all hashes.
+struct Share {
+  std::uint64_t number, count;
+  bool holds(std::uint64_t hash) const { return (hash >> 32) % count == number; }  // HashSet goes by the low bits
+};
+
+template <class Use>
+void for_each_hash(const Corpus& corpus, Piece piece, Part part, Share share, const Use& use) {
+  for_each_piece(corpus.part(part), piece, corpus.tokenizer, [&](const ReadPiece& read) {
+    const std::uint64_t hash = read.hash();
+    if (share.holds(hash)) use(hash, read);
+  });
+}
+
+/// Hashes of a share that stand in both parts. Those of `to`, mostly the smaller one, are held, not those of `from`.
+HashSet common_pieces(const Corpus& corpus, Piece piece, Part from, Part to, Share share) {
   HashSet pieces, common;
-  for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) { pieces.insert(read.hash()); });
+  for_each_hash(corpus, piece, to, share, [&](std::uint64_t hash, const ReadPiece&) { pieces.insert(hash); });
   if (pieces.size() == 0) return common;
-  for_each_piece(corpus.part(from), piece, corpus.tokenizer, [&](const ReadPiece& read) {
-    if (pieces.contains(read.hash())) common.insert(read.hash());
+  for_each_hash(corpus, piece, from, share, [&](std::uint64_t hash, const ReadPiece&) {
+    if (pieces.contains(hash)) common.insert(hash);
   });
   return common;
 }
 
-Leak compare(const Corpus& corpus, Piece piece, Part from, Part to) {
-  const HashSet common = common_pieces(corpus, piece, from, to);
+/// The shares that leave so many pieces at a time.
+std::uint64_t share_count(const Corpus& corpus, Piece piece, Part part, std::int64_t held) {
+  std::int64_t pieces = 0;
+  for_each_piece(corpus.part(part), piece, corpus.tokenizer, [&](const ReadPiece&) { ++pieces; });
+  return static_cast<std::uint64_t>((pieces + held - 1) / held);
+}
+
+Leak compare(const Corpus& corpus, Piece piece, Part from, Part to, std::int64_t held) {
   Leak leak{piece, from, to, 0, ""};
-  if (common.size() == 0) return leak;
-  for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) {
-    if (!common.contains(read.hash())) return;
-    if (leak.count++ == 0) leak.example = corpus.tokenizer.as_utf8(corpus.tokenizer.decode(read.beginning()));
-  });
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();  // of those that leak
+  const std::uint64_t shares = share_count(corpus, piece, to, held);
+  for (Share share{0, shares}; share.number < shares; ++share.number) {
+    const HashSet common = common_pieces(corpus, piece, from, to, share);
+    if (common.size() == 0) continue;
+    std::int64_t number = 0;
+    for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) {
+      ++number;
+      if (!share.holds(read.hash()) || !common.contains(read.hash())) return;
+      ++leak.count;
+      if (number > first) return;
+      first = number;
+      leak.example = corpus.tokenizer.as_utf8(corpus.tokenizer.decode(read.beginning()));
+    });
+  }
   return leak;
 }
 
@@ -126,13 +157,13 @@ std::string_view name(Piece value) {
   return {};
 }
 
-std::vector<Leak> find_leaks(const Corpus& corpus) {
+std::vector<Leak> find_leaks(const Corpus& corpus, std::int64_t held) {
   constexpr std::array kPairs = {std::pair{Part::train, Part::val}, std::pair{Part::train, Part::test},
                                  std::pair{Part::val, Part::test}};
   std::vector<Leak> leaks;
   for (const Piece piece : {Piece::document, Piece::line}) {
     for (const auto& [from, to] : kPairs) {
-      const Leak leak = compare(corpus, piece, from, to);
+      const Leak leak = compare(corpus, piece, from, to, held);
       if (leak.count > 0) leaks.push_back(leak);
     }
   }

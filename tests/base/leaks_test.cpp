@@ -88,5 +88,29 @@ TEST(Leaks, AnEndMarkOrANewlineBehindALineIsTheSame) {
   EXPECT_EQ(leaks_of({kLong + "\nb"}, {"c\n" + kLong + "\n"}).size(), 1U);
 }
 
+TEST(Leaks, AreTheSameWhenFewPiecesAreHeldAtATime) {
+  const Tokenizer tokenizer({U'\n', U'a', U'b', U'c'}, true);
+  std::vector<std::string> train, val;
+  for (int i = 0; i < 200; ++i) {
+    std::string text;
+    for (int n = 0; n < 8; ++n) text += static_cast<char>('a' + (i >> n) % 2);
+    (i % 3 == 0 ? val : train).push_back(text + (i % 6 == 0 ? "\n" + kLong + text : ""));
+    if (i % 5 == 0) train.push_back(text);
+    if (i % 7 == 0) train.push_back("c\n" + kLong + text);
+  }
+  const Corpus corpus{tokenizer, split_of(train, tokenizer), split_of(val, tokenizer), {}, {}};
+  const auto leaks = find_leaks(corpus);
+  ASSERT_EQ(leaks.size(), 2U);
+  for (const std::int64_t held : {1, 2, 10, 66, 67}) {
+    const auto again = find_leaks(corpus, held);
+    ASSERT_EQ(again.size(), leaks.size());
+    for (std::size_t i = 0; i < leaks.size(); ++i) {
+      EXPECT_EQ(again[i].piece, leaks[i].piece);
+      EXPECT_EQ(again[i].count, leaks[i].count);
+      EXPECT_EQ(again[i].example, leaks[i].example);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace chargpt

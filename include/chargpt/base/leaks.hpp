@@ -25,8 +25,9 @@ struct Leak {
 };
 
 /// What the parts of a corpus have in common: train with val, train with test, val with test. A model's score on `to`
-/// says less about text it has not seen, the more of it stands in `from`. Takes up to 32 bytes for each different
-/// document or long line of `to`, twice for those that stand in both, and reads the parts several times.
-std::vector<Leak> find_leaks(const Corpus& corpus);
+/// says less about text it has not seen, the more of it stands in `from`. Holds about `held` documents or long lines of
+/// `to` at a time, up to 32 bytes of each, twice for those that stand in both, and reads the parts as often as that
+/// takes.
+std::vector<Leak> find_leaks(const Corpus& corpus, std::int64_t held = 2'000'000);
 
 }  // namespace chargpt
