@@ -8,8 +8,8 @@
 namespace chargpt {
 
 /// So many different lines, and documents, are remembered to find those that stand there already: 8 bytes of 3/4 of
-/// 2^24 slots, 128 MiB.
-inline constexpr std::size_t kRemembered = 12'000'000;
+/// 2^23 slots, 64 MiB.
+inline constexpr std::size_t kRemembered = 6'000'000;
 
 /// What a text is made of; docs/formats.md describes the members. Lines are those of each document; a line of white
 /// space alone counts for no duplicate. The text is read in pieces, and its memory does not grow beyond what
