@@ -62,17 +62,20 @@ Json key_of(const std::vector<NamedText>& texts, const DataConfig& data, const s
   return key;
 }
 
-/// What is packed, too, may be a text of any size.
 void require_memory_for_ids(std::uint64_t ids, const std::string& path) {
   require_memory(ids * sizeof(std::int32_t), available_memory(), fmt::format("the ids of {}", input_name(path)),
-                 "have them kept in a file: name a folder with data.cache (standard input: save it as a file first)");
+                 "let data.cache name a folder");
+}
+
+std::uint64_t ids_of(const Preparation& preparation) {
+  return std::accumulate(preparation.room().begin(), preparation.room().end(), std::uint64_t{0});
 }
 
 Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   std::array<std::vector<std::int32_t>, kParts> ids;
   std::array<Offsets, kParts> documents;
   const auto& room = preparation.room();
-  require_memory_for_ids(std::accumulate(room.begin(), room.end(), std::uint64_t{0}), data.path);
+  require_memory_for_ids(ids_of(preparation), data.path);
   for (std::size_t p = 0; p < kParts; ++p) ids[p].reserve(room[p]);  // what is not needed of it is never touched
   const auto take = [&](Part part, std::span<const std::int32_t> some) {
     std::vector<std::int32_t>& to = ids[static_cast<std::size_t>(part)];
@@ -86,9 +89,11 @@ Corpus corpus_in_memory(Preparation& preparation, const DataConfig& data) {
   return {preparation.tokenizer(), split(0), split(1), split(2), preparation.fingerprint()};
 }
 
-void write_tokens(Preparation& preparation, const Json& key, const std::string& path) {
+/// To a path or an unnamed file.
+template <class File>
+void write_tokens(Preparation& preparation, const Json& key, const File& file) {
   const Tokenizer& tokenizer = preparation.tokenizer();
-  TokenFileWriter writer(path, kParts, tokenizer.size() <= 1 << 16 ? 2 : 4);
+  TokenFileWriter writer(file, kParts, tokenizer.size() <= 1 << 16 ? 2 : 4);
   preparation.encode(
       {[&](Part part, std::span<const std::int32_t> ids) { writer.append(static_cast<std::size_t>(part), ids); },
        [&](Part part, std::int64_t size) { writer.add_document(static_cast<std::size_t>(part), size); }});
@@ -108,6 +113,18 @@ Corpus corpus_of(const std::shared_ptr<const TokenFile>& file, const DataConfig&
           split(2),
           {description.at("bytes").get<std::uint64_t>(), description.at("hash").get<std::string>()},
           file->path()};
+}
+
+/// What nobody else will want, standard input or files of too few bytes to be kept, may be a text of any size: ids
+/// beyond kCachedFrom do not stay in memory.
+Corpus corpus_of_one_use(Preparation& preparation, const DataConfig& data) {
+  const std::string folder = ids_of(preparation) < kCachedFrom ? "" : cache_folder(data, kCachedFrom);
+  if (folder.empty()) return corpus_in_memory(preparation, data);
+  const UnnamedFile file = unnamed_cache_file(folder, "the ids of " + input_name(data.path));
+  write_tokens(preparation, nullptr, file);
+  Corpus corpus = corpus_of(std::make_shared<const TokenFile>(file.reader()), data, preparation.tokenizer());
+  corpus.file.clear();
+  return corpus;
 }
 
 /// A file that was prepared with a vocabulary made of the data, if that is `vocabulary`.
@@ -170,7 +187,7 @@ Corpus read_corpus(const Config& config, std::vector<NamedText>& texts, const st
   const std::string folder = cache_folder(data, stored_bytes(texts));
   if (folder.empty()) {
     auto preparation = prepare();
-    return corpus_in_memory(preparation, data);
+    return corpus_of_one_use(preparation, data);
   }
   require_outside(folder, texts);
   if (vocabulary) {

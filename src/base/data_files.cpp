@@ -12,7 +12,6 @@
 #include <filesystem>
 
 #include "chargpt/base/error.hpp"
-#include "chargpt/base/memory.hpp"
 
 namespace chargpt {
 namespace {
@@ -49,12 +48,6 @@ std::vector<std::string> files_matching(const std::string& pattern) {
 }
 
 /// For `count` more bytes: when they do not fit, twice as many are taken besides those that are there.
-void require_room(const std::string& bytes, std::size_t count) {
-  constexpr std::size_t kMany = 1 << 26;
-  if (bytes.size() < kMany || bytes.size() + count <= bytes.capacity()) return;
-  require_memory(2 * bytes.capacity(), available_memory(), "the bytes of standard input, which are kept,",
-                 "save them as a file, and give that");
-}
 
 }  // namespace
 
@@ -82,9 +75,8 @@ bool is_data_file(const std::string& file, const std::string& path) {
   }
 }
 
-std::string read_standard_input(const std::function<void(std::uint64_t)>& progress) {
+void read_standard_input(Spool& bytes, const std::function<void(std::uint64_t)>& progress) {
   constexpr int kTellMilliseconds = 100;  // also while nothing comes
-  std::string bytes;
   std::array<char, 1 << 16> buffer;
   while (true) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -95,9 +87,8 @@ std::string read_standard_input(const std::function<void(std::uint64_t)>& progre
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(ExitCode::io, fmt::format("cannot read standard input: {}", std::strerror(errno)));
-    if (got == 0) return bytes;
-    require_room(bytes, static_cast<std::size_t>(got));
-    bytes.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got == 0) return;
+    bytes.append({buffer.data(), static_cast<std::size_t>(got)});
     if (progress) progress(bytes.size());
   }
 }

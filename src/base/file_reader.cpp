@@ -81,6 +81,8 @@ std::string read_input(const std::string& path, std::uint64_t limit) {
 
 FileReader::FileReader(std::string path) : path_(std::move(path)), descriptor_(open_regular_file(path_).release()) {}
 
+FileReader::FileReader(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {}
+
 FileReader::FileReader(FileReader&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 

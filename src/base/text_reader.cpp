@@ -87,9 +87,9 @@ class TextPass {
   std::unique_ptr<ByteSource> stored_bytes(const std::string& file) {
     std::unique_ptr<ByteSource> bytes;
     if (file == "-") {
-      bytes = std::make_unique<TextSource>(reader_.standard_input_);
+      bytes = reader_.standard_input_->source();
     } else {
-      bytes = std::make_unique<FileSource>(file);
+      bytes = std::make_unique<FileSource>(FileReader(file));
     }
     return std::make_unique<CountedSource>(std::move(bytes), stored_);
   }
@@ -204,7 +204,11 @@ std::vector<FileStamp> TextReader::stamps() const {
 }
 
 TextSummary TextReader::read(ThreadPool& pool, const BlockWork& work, const Progress& progress) {
-  if (is_standard_input() && !std::exchange(has_standard_input_, true)) standard_input_ = read_standard_input(progress);
+  if (is_standard_input() && !standard_input_) {
+    auto input = std::make_shared<Spool>(data_, "standard input");
+    read_standard_input(*input, progress);
+    standard_input_ = std::move(input);
+  }
   return TextPass(*this, pool, work, progress).read();
 }
 

@@ -89,6 +89,11 @@ std::string cache_folder(const DataConfig& data, std::optional<std::uint64_t> by
   return *bytes < kCachedFrom ? "" : user_cache() + "/chargpt/texts";
 }
 
+UnnamedFile unnamed_cache_file(const std::string& folder, const std::string& what) {
+  make_cache_folder(folder);
+  return {folder, what};
+}
+
 TokenCache::TokenCache(std::string folder, Json key)
     : folder_(std::move(folder)),
       key_(std::move(key)),

@@ -45,6 +45,9 @@ void append_narrow(std::string& bytes, std::span<const std::int32_t> ids) {
 TokenFileWriter::TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes)
     : file_(path), id_bytes_(id_bytes), sections_(sections) {}
 
+TokenFileWriter::TokenFileWriter(const UnnamedFile& file, std::size_t sections, std::size_t id_bytes)
+    : file_(file.writer()), id_bytes_(id_bytes), sections_(sections) {}
+
 void TokenFileWriter::append(std::size_t section, std::span<const std::int32_t> ids) {
   Stream& to = sections_.at(section).ids;
   while (!ids.empty()) {
@@ -144,7 +147,7 @@ class TokenFile::Index {
   std::string_view rest_;
 };
 
-TokenFile::TokenFile(const std::string& path, std::uint64_t sizes_in_memory) : file_(path), opened_(file_.stamp()) {
+TokenFile::TokenFile(FileReader file, std::uint64_t sizes_in_memory) : file_(std::move(file)), opened_(file_.stamp()) {
   const std::uint64_t size = opened_.size;
   Trailer trailer{};
   const std::span trailer_bytes(reinterpret_cast<char*>(&trailer), sizeof trailer);

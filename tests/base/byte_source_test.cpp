@@ -41,7 +41,7 @@ TEST(ByteSource, GivesAllBytesWhateverIsAskedFor) {
   folder.write("t", text);
   for (std::size_t step = 1; step < text.size() + 2; ++step) {
     TextSource from_text(text);
-    FileSource from_file(folder / "t");
+    FileSource from_file(FileReader(folder / "t"));
     Pieces from_pieces(text);
     for (ByteSource* source : std::initializer_list<ByteSource*>{&from_text, &from_file, &from_pieces}) {
       EXPECT_EQ(read_in_steps_of(step, *source), text) << step;

@@ -25,7 +25,7 @@ std::vector<Split> splits(const TempDir& folder, const std::vector<std::int32_t>
   for (const std::int64_t size : sizes_of(documents)) writer.add_document(1, size);
   writer.finish({});
   return {Split(ids, documents, cross), Split(std::make_shared<TokenFile>(folder / "t.tokens"), 1, cross),
-          Split(std::make_shared<TokenFile>(folder / "t.tokens", 0), 1, cross)};
+          Split(std::make_shared<TokenFile>(FileReader(folder / "t.tokens"), 0), 1, cross)};
 }
 
 std::vector<std::int64_t> stretch_sizes(const Split& split) {

@@ -141,7 +141,7 @@ TEST_F(TokenFileTest, NoFlippedBitAndNoCutGoesUnnoticed) {
   with_every_damage(path_, read_file(path_), [&](const std::string& damage) {
     SCOPED_TRACE(damage);
     expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(path_)); });
-    expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(path_, 0)); });
+    expect_error(ExitCode::io, {path_}, [&] { read_everything(TokenFile(FileReader(path_), 0)); });
   });
   EXPECT_NO_THROW(read_everything(TokenFile(path_)));
   std::filesystem::remove(path_);

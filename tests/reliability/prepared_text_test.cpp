@@ -129,9 +129,29 @@ TEST_F(PreparedText, TakesLittleMemoryForALineOfJsonlAndForWhatIsNormalised) {
   }
 }
 
+TEST_F(PreparedText, TakesLittleMemoryFromStandardInputOrPacked) {
+  std::string text;
+  while (text.size() < 80 * kMegabyte) text += "a short line that comes again\n";
+  dir_.write("d.txt", text);
+  ASSERT_EQ(std::system(("gzip -c " + dir_ / "d.txt" + " > " + dir_ / "d.gz").c_str()), 0);
+  ASSERT_LT(fs::file_size(dir_ / "d.gz"), 16 << 20);
+  fs::remove_all(cache_);
+  const auto take = [&](std::vector<std::string> words, const std::string& data) {
+    words.insert(words.end(), {"--data", data, "--config", "t.json", "--set", "data.val_fraction=0.0001"});
+    const ProgramResult result = shell("export XDG_CACHE_HOME=\"$PWD/home\"; exec \"$0\" \"$@\" < d.txt", words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_LT(result.max_resident, 260 * kMegabyte) << words[0] << ' ' << data;  // LibTorch among them
+    EXPECT_TRUE(fs::is_empty(dir_ / "home/chargpt/texts"));
+  };
+  for (const std::string data : {"-", "d.gz"}) {
+    take({"data", "check"}, data);
+    take({"train", "--out", "r", "--overwrite", "--set", "train.steps=1"}, data);
+  }
+}
+
 TEST_F(PreparedText, StandardInputThatDoesNotFitIsRefused) {
   const auto stats = shell("head -c 200000000 /dev/zero | tr '\\0' a | (ulimit -v 400000; exec \"$0\" \"$@\")",
-                           {"data", "stats", "--data", "-"});
+                           {"data", "stats", "--data", "-", "--set", "data.cache=off"});
   EXPECT_EQ(stats.code, 77) << stats.err;
   EXPECT_NE(stats.err.find("the bytes of standard input"), std::string::npos) << stats.err;
 }

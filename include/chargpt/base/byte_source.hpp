@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chargpt/base/file_reader.hpp"
 
@@ -35,7 +36,7 @@ class TextSource : public ByteSource {
 /// The bytes of a file. Errors as FileReader.
 class FileSource : public ByteSource {
  public:
-  explicit FileSource(const std::string& path) : file_(path) {}
+  explicit FileSource(FileReader file) : file_(std::move(file)) {}
   std::size_t read(std::span<char> buffer) override;
 
  private:

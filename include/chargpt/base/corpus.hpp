@@ -34,7 +34,7 @@ struct Corpus {
   Tokenizer tokenizer;
   Split train, val, test;  ///< val and test may be empty
   Fingerprint fingerprint;
-  std::string file = {};  ///< where the ids are kept; empty: in memory
+  std::string file = {};  ///< where the ids are kept; empty: nowhere
 
   const Split& part(Part p) const;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "chargpt/base/spool.hpp"
+
 namespace chargpt {
 
 /// The files that a data path means, in a fixed order: itself, if it is a file; those in a folder and its folders, by
@@ -15,7 +17,8 @@ std::vector<std::string> data_files(const std::string& path);
 /// Whether an existing `file` is among those that a data path means.
 bool is_data_file(const std::string& file, const std::string& path);
 
-/// All of standard input. `progress`, where given, is told after each piece how many bytes there are so far. Error(io).
-std::string read_standard_input(const std::function<void(std::uint64_t)>& progress = {});
+/// Appends all of standard input to `bytes`. `progress`, where given, is told after each piece how many bytes there are
+/// so far. Errors: io; as Spool::append().
+void read_standard_input(Spool& bytes, const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace chargpt

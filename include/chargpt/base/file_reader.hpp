@@ -19,6 +19,8 @@ class FileReader {
  public:
   /// Errors: no_input (missing, a folder, not a regular file), io (unreadable), naming the path and the reason.
   explicit FileReader(std::string path);
+  /// Takes over the descriptor of one; messages call it `name`.
+  FileReader(int descriptor, std::string name);
   FileReader(FileReader&& other) noexcept;
   FileReader& operator=(FileReader&&) = delete;
   ~FileReader();

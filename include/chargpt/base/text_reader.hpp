@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "chargpt/base/config.hpp"
 #include "chargpt/base/file_reader.hpp"
+#include "chargpt/base/spool.hpp"
 #include "chargpt/base/text_block.hpp"
 #include "chargpt/base/thread_pool.hpp"
 
@@ -32,7 +34,7 @@ struct TextSummary {
 };
 
 /// The text behind a data path, to be read from its beginning as often as needed, with a few blocks of it in memory.
-/// Standard input is read once and kept.
+/// Standard input is read once and kept (Spool).
 class TextReader {
  public:
   /// Told now and then how many bytes of the files, as they are stored, were read.
@@ -61,8 +63,7 @@ class TextReader {
   std::string path_;
   DataConfig data_;
   std::vector<std::string> files_;
-  std::string standard_input_;
-  bool has_standard_input_ = false;  // read already
+  std::shared_ptr<const Spool> standard_input_;  // once it was read
 };
 
 /// Threads that reading `bytes` of text is worth, `threads` at most (0: usable_threads()). The blocks in memory grow

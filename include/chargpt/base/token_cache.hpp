@@ -9,6 +9,7 @@
 #include "chargpt/base/corpus.hpp"
 #include "chargpt/base/json.hpp"
 #include "chargpt/base/token_file.hpp"
+#include "chargpt/base/unnamed_file.hpp"
 
 namespace chargpt {
 
@@ -19,6 +20,9 @@ inline constexpr std::uint64_t kCachedFrom = 16 << 20;
 /// memory. auto: $XDG_CACHE_HOME/chargpt/texts, else ~/.cache/chargpt/texts, for kCachedFrom bytes or more.
 /// Error(cannot_create) when neither variable is set.
 std::string cache_folder(const DataConfig& data, std::optional<std::uint64_t> bytes);
+
+/// A file in that folder for what nobody else wants. `what`: names it in messages. Errors: cannot_create, io.
+UnnamedFile unnamed_cache_file(const std::string& folder, const std::string& what);
 
 /// One token file in a folder of them. Its name is a hash of its key, which is all that its ids depend on; nothing else
 /// is ever taken for it. The folder may be emptied at any time.

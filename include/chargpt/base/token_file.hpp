@@ -11,6 +11,7 @@
 #include "chargpt/base/file_reader.hpp"
 #include "chargpt/base/json.hpp"
 #include "chargpt/base/offsets.hpp"
+#include "chargpt/base/unnamed_file.hpp"
 
 namespace chargpt {
 
@@ -32,6 +33,7 @@ class TokenFileWriter {
  public:
   /// id_bytes: 2 or 4. Creates or truncates the file. Errors: cannot_create, io; also from all that follows.
   TokenFileWriter(const std::string& path, std::size_t sections, std::size_t id_bytes);
+  TokenFileWriter(const UnnamedFile& file, std::size_t sections, std::size_t id_bytes);
   /// Adds ids, 0 <= id < 256^id_bytes, at the end of a section.
   void append(std::size_t section, std::span<const std::int32_t> ids);
   /// Adds a document of `size` ids at the end of a section, sooner or later than they.
@@ -64,7 +66,8 @@ class TokenFile {
  public:
   /// sizes_in_memory: bytes of a section's packed sizes that are read at once and kept; more are read when they are
   /// wanted. Errors: no_input (there is none), io (cut short, damaged, or not one).
-  explicit TokenFile(const std::string& path, std::uint64_t sizes_in_memory = 4 << 20);
+  explicit TokenFile(FileReader file, std::uint64_t sizes_in_memory = 4 << 20);
+  explicit TokenFile(const std::string& path) : TokenFile(FileReader(path)) {}
   const std::string& path() const { return file_.path(); }
   const Json& description() const { return description_; }
   TokenFile(const TokenFile&) = delete;
