@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "chargpt/base/memory.hpp"
 #include "chargpt/base/preparation.hpp"
+#include "chargpt/base/token_cache.hpp"
 #include "chargpt/base/vocabulary.hpp"
 
 namespace chargpt {
@@ -19,10 +22,11 @@ struct ScoredSize {
   TextSummary summary;
 
   std::uint64_t ids() const { return known + 2 * documents; }  // at most two marks each
-  /// With what Offsets take while they grow, at sizes below 2^21.
+  std::uint64_t unknown_bytes() const { return unknown * sizeof(UnknownCharacter); }
+  /// In memory, with what Offsets take while they grow, at sizes below 2^21.
   std::uint64_t bytes() const {
     constexpr std::uint64_t kDocument = 8;
-    return ids() * sizeof(std::int32_t) + unknown * sizeof(UnknownCharacter) + documents * kDocument;
+    return ids() * sizeof(std::int32_t) + unknown_bytes() + documents * kDocument;
   }
 };
 
@@ -42,50 +46,101 @@ ScoredSize size_of(TextReader& text, const Tokenizer& tokenizer, ThreadPool& poo
   return size;
 }
 
+/// Takes ids, and the sizes of documents in ids, marks included.
+struct IdSink {
+  std::function<void(std::span<const std::int32_t>)> ids;
+  std::function<void(std::int64_t size)> document;
+};
+
 /// Turns documents into ids, as they come.
 class ScoringEncoder {
  public:
   /// documents_end: with the end mark, where the model has one.
-  ScoringEncoder(const std::string& source, bool documents_end, const Tokenizer& tokenizer, const DataConfig& data)
-      : tokenizer_(tokenizer), end_mark_(documents_end && tokenizer.has_end_mark()), cross_(data.crosses_documents()) {
+  ScoringEncoder(const std::string& source, bool documents_end, const Tokenizer& tokenizer, const DataConfig& data,
+                 IdSink sink)
+      : tokenizer_(tokenizer), end_mark_(documents_end && tokenizer.has_end_mark()), sink_(std::move(sink)) {
     scored_.source = source;
     scored_.begin_marks = end_mark_ ? begin_marks(data) : BeginMarks::none;
   }
 
-  void reserve(const ScoredSize& size) {
-    ids_.reserve(size.ids());
-    scored_.unknown.reserve(size.unknown);
-  }
-
   void add(std::u32string_view characters, bool ended) {
-    if (!std::exchange(begun_, true) && begins_with_mark(scored_.begin_marks, documents_.end())) put_mark();
-    for (const char32_t character : characters) put(character);
-    if (!ended) return;
-    if (end_mark_) put_mark();
-    documents_.add(static_cast<std::int64_t>(ids_.size()) - documents_.end());
-    begun_ = false;
+    ids_.clear();
+    if (!std::exchange(begun_, true) && begins_with_mark(scored_.begin_marks, start_)) put(Tokenizer::end_mark_id());
+    for (const char32_t character : characters) put_character(character);
+    if (ended && end_mark_) put(Tokenizer::end_mark_id());
+    sink_.ids(ids_);
+    if (ended) end_document();
   }
 
-  ScoredText finish() {
-    scored_.split = Split(std::move(ids_), std::move(documents_), cross_);
+  /// `split`: of all the ids that the sink was given.
+  ScoredText finish(Split split) {
+    scored_.split = std::move(split);
     return std::move(scored_);
   }
 
  private:
-  void put_mark() { ids_.push_back(Tokenizer::end_mark_id()); }
-  void put(char32_t character) {
+  void put(std::int32_t id) {
+    ids_.push_back(id);
+    ++end_;
+  }
+  void put_character(char32_t character) {
     const std::int32_t id = tokenizer_.id(character);
-    if (id >= 0) return ids_.push_back(id);
-    scored_.unknown.push_back({documents_.pieces(), static_cast<std::int64_t>(ids_.size()), character});
+    if (id >= 0) return put(id);
+    scored_.unknown.push_back({document_, end_, character});
+  }
+  void end_document() {
+    sink_.document(end_ - start_);
+    start_ = end_;
+    ++document_;
+    begun_ = false;
   }
 
   const Tokenizer& tokenizer_;
-  bool end_mark_, cross_;
+  bool end_mark_;
+  IdSink sink_;
   ScoredText scored_;
-  std::vector<std::int32_t> ids_;
-  Offsets documents_;
-  bool begun_ = false;  // the document that is read has a stretch already
+  std::vector<std::int32_t> ids_;          // since add() was called
+  std::int64_t document_ = 0, start_ = 0;  // the one that is read, and its first id
+  std::int64_t end_ = 0;                   // ids so far
+  bool begun_ = false;                     // the document that is read has a stretch already
 };
+
+/// Ids of documents in memory.
+struct IdsInMemory {
+  std::vector<std::int32_t> ids;
+  Offsets documents;
+
+  IdSink sink() {
+    return {[this](std::span<const std::int32_t> more) { ids.insert(ids.end(), more.begin(), more.end()); },
+            [this](std::int64_t size) { documents.add(size); }};
+  }
+  Split split(const DataConfig& data) { return {std::move(ids), std::move(documents), data.crosses_documents()}; }
+};
+
+/// Gives all documents of a text to an encoder.
+using ReadInto = std::function<void(ScoringEncoder&)>;
+
+ScoredText scored_in_memory(const std::string& source, bool end_mark, const Tokenizer& tokenizer,
+                            const DataConfig& data, std::uint64_t ids, const ReadInto& read_into) {
+  IdsInMemory in_memory;
+  in_memory.ids.reserve(ids);
+  ScoringEncoder encoder(source, end_mark, tokenizer, data, in_memory.sink());
+  read_into(encoder);
+  return encoder.finish(in_memory.split(data));
+}
+
+/// With the ids in a file in the folder, without a name.
+ScoredText scored_in_file(const std::string& folder, const std::string& source, bool end_mark,
+                          const Tokenizer& tokenizer, const DataConfig& data, const ReadInto& read_into) {
+  const UnnamedFile file = unnamed_cache_file(folder, "the ids of " + source);
+  TokenFileWriter writer(file, 1, tokenizer.size() <= 1 << 16 ? 2 : 4);
+  ScoringEncoder encoder(source, end_mark, tokenizer, data,
+                         {[&](std::span<const std::int32_t> ids) { writer.append(0, ids); },
+                          [&](std::int64_t size) { writer.add_document(0, size); }});
+  read_into(encoder);
+  writer.finish(nullptr);
+  return encoder.finish({std::make_shared<const TokenFile>(file.reader()), 0, data.crosses_documents()});
+}
 
 }  // namespace
 
@@ -124,9 +179,9 @@ std::int64_t ScoredText::mark_at(std::int64_t start) const {
 }
 
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data) {
-  ScoringEncoder encoder(documents.path, documents.end_mark, tokenizer, data);
-  for (const auto& text : documents.texts) encoder.add(text, true);
-  return encoder.finish();
+  return scored_in_memory(documents.path, documents.end_mark, tokenizer, data, 0, [&](ScoringEncoder& encoder) {
+    for (const auto& text : documents.texts) encoder.add(text, true);
+  });
 }
 
 ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
@@ -135,14 +190,18 @@ ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const 
   ThreadPool pool(reading_threads(progress.total(), threads));
   const ScoredSize size = size_of(text, tokenizer, pool, progress.of(text));
   const std::string source = input_name(text.path());
-  require_memory(size.bytes(), available(), fmt::format("the ids of {}", source), "score a part of the text at a time");
-  ScoringEncoder encoder(source, text.end_mark(), tokenizer, data);
-  encoder.reserve(size);
-  const auto encode = [&](const TextBlock& block, std::size_t) {
-    for_each_stretch(block, [&](std::u32string_view characters, bool ended) { encoder.add(characters, ended); });
+  const std::string folder = size.ids() < kCachedFrom ? "" : cache_folder(data, kCachedFrom);
+  require_memory(folder.empty() ? size.bytes() : size.unknown_bytes(), available(),
+                 fmt::format("the {} of {}", folder.empty() ? "ids" : "unknown characters", source),
+                 "score a part of the text at a time");
+  const auto read_into = [&](ScoringEncoder& encoder) {
+    const auto encode = [&](const TextBlock& block, std::size_t) {
+      for_each_stretch(block, [&](std::u32string_view characters, bool ended) { encoder.add(characters, ended); });
+    };
+    if (text.read(pool, {{}, encode}, progress.of(text)) != size.summary) fail_changed(text.path());
   };
-  if (text.read(pool, {{}, encode}, progress.of(text)) != size.summary) fail_changed(text.path());
-  return encoder.finish();
+  if (folder.empty()) return scored_in_memory(source, text.end_mark(), tokenizer, data, size.ids(), read_into);
+  return scored_in_file(folder, source, text.end_mark(), tokenizer, data, read_into);
 }
 
 }  // namespace chargpt

@@ -108,6 +108,25 @@ TEST(ReadForScoring, WhatDoesNotFitIntoMemoryIsRefused) {
                [&] { read(path, tokenizer, {}, kNeeded - 1); });
 }
 
+TEST(ReadForScoring, ALargeTextLiesInAFileWithoutAName) {
+  const TempDir dir;
+  const Tokenizer tokenizer({U'a', U'b'}, true);
+  std::string lines;
+  for (int i = 0; lines.size() < (20 << 20); ++i)
+    lines += std::string(40 + i % 7, "ab"[i % 2]) + (i % 999 ? "\n" : "x\n");
+  const std::string path = dir.write("d.txt", lines), cache = dir / "cache";
+  for (const CrossDocuments cross : {CrossDocuments::yes, CrossDocuments::no}) {
+    DataConfig data{.format = DataFormat::lines, .cross_documents = cross, .cache = "off"};
+    const ScoredText in_memory = read(path, tokenizer, data);
+    data.cache = cache;
+    const ScoredText in_file = read(path, tokenizer, data, 1 << 20);
+    EXPECT_TRUE(in_memory.split.in_memory());
+    EXPECT_FALSE(in_file.split.in_memory());
+    expect_equal(in_file, in_memory);
+    EXPECT_TRUE(names_in(cache).empty());
+  }
+}
+
 TEST(ReadForScoring, AsksForFreeMemoryBetweenTheReadings) {
   const TempDir dir;
   const Tokenizer tokenizer({U'a'}, false);
