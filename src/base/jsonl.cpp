@@ -187,7 +187,6 @@ void JsonlReader::end_line() {
     if (!found_) fail_line(fmt::format("no field \"{}\"; name the field that holds the text with data.field", field_));
     made_.ends.push_back(written_);
     keys_ = {};
-    objects_ = 0;
     found_ = false;
     next_ = Next::line;
   }

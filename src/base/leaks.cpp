@@ -135,7 +135,7 @@ Leak compare(const Corpus& corpus, Piece piece, Part from, Part to, std::int64_t
     std::int64_t number = 0;
     for_each_piece(corpus.part(to), piece, corpus.tokenizer, [&](const ReadPiece& read) {
       ++number;
-      if (!share.holds(read.hash()) || !common.contains(read.hash())) return;
+      if (!common.contains(read.hash())) return;
       ++leak.count;
       if (number > first) return;
       first = number;

@@ -76,8 +76,8 @@ class JsonlReader {
   Next next_ = Next::line;
   std::int64_t line_ = 1, column_ = 1;  // of the byte that is taken
 
-  std::vector<std::uint64_t> open_;  // around this place: objects by their number on the line, from 1, and arrays as 0
-  std::uint64_t objects_ = 0;        // of the line
+  std::vector<std::uint64_t> open_;  // around this place: objects by number, from 1, and arrays as 0
+  std::uint64_t objects_ = 0;        // begun so far
   HashSet keys_;                     // of the line, each with its object
   bool found_ = false;               // the line's document
 
