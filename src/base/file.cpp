@@ -145,6 +145,9 @@ FileWriter::FileWriter(std::string path)
 
 FileWriter::FileWriter(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {}
 
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
 FileWriter::~FileWriter() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }

@@ -16,7 +16,7 @@ void Spool::append(std::string_view bytes) {
   const std::string folder = file_ || size_ < kCachedFrom ? "" : cache_folder(data_, size_);
   if (!folder.empty()) {
     file_ = unnamed_cache_file(folder, "the bytes of " + what_);
-    writer_ = std::unique_ptr<FileWriter>(new FileWriter(file_->writer()));
+    writer_.emplace(file_->writer());
     writer_->write(std::exchange(bytes_, {}));
   }
   if (file_) {

@@ -23,8 +23,8 @@ class FileWriter {
   explicit FileWriter(std::string path);  ///< creates or truncates
   /// Takes over a descriptor that is open for writing; messages call it `name`.
   FileWriter(int descriptor, std::string name);
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();
   /// False where it is a pipe that nobody reads any more: what is written to it is lost.
   bool write(std::string_view bytes);

@@ -32,7 +32,7 @@ class Spool {
   std::uint64_t size_ = 0;
   std::string bytes_;  // while there is no file
   std::optional<UnnamedFile> file_;
-  std::unique_ptr<FileWriter> writer_;
+  std::optional<FileWriter> writer_;  // to it
 };
 
 }  // namespace chargpt
