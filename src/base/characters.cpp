@@ -39,7 +39,7 @@ bool attaches(utf8proc_int32_t code_point) {
   const utf8proc_category_t category = utf8proc_category(code_point);
   const bool mark =
       category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ME;
-  return mark || within(0x1160, 0x11FF) || within(0x16D40, 0x16D7F);
+  return mark || within(0x1160, 0x11FF) || within(0x16D63, 0x16D6A);
 }
 
 }  // namespace

@@ -118,11 +118,11 @@ Corpus corpus_of(const std::shared_ptr<const TokenFile>& file, const DataConfig&
 /// What nobody else will want, standard input or files of too few bytes to be kept, may be a text of any size: ids
 /// beyond kCachedFrom do not stay in memory.
 Corpus corpus_of_one_use(Preparation& preparation, const DataConfig& data) {
-  const std::string folder = ids_of(preparation) < kCachedFrom ? "" : cache_folder(data, kCachedFrom);
-  if (folder.empty()) return corpus_in_memory(preparation, data);
-  const UnnamedFile file = unnamed_cache_file(folder, "the ids of " + input_name(data.path));
-  write_tokens(preparation, nullptr, file);
-  Corpus corpus = corpus_of(std::make_shared<const TokenFile>(file.reader()), data, preparation.tokenizer());
+  std::optional<UnnamedFile> file;
+  if (ids_of(preparation) >= kCachedFrom) file = unnamed_cache_file(data, "the ids of " + input_name(data.path));
+  if (!file) return corpus_in_memory(preparation, data);
+  write_tokens(preparation, nullptr, *file);
+  Corpus corpus = corpus_of(std::make_shared<const TokenFile>(file->reader()), data, preparation.tokenizer());
   corpus.file.clear();
   return corpus;
 }

@@ -47,8 +47,6 @@ std::vector<std::string> files_matching(const std::string& pattern) {
   return files;
 }
 
-/// For `count` more bytes: when they do not fit, twice as many are taken besides those that are there.
-
 }  // namespace
 
 std::vector<std::string> data_files(const std::string& path) {

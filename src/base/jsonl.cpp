@@ -77,6 +77,8 @@ void JsonlReader::take_mark(char c) {
   switch (next_) {
     case Next::line:
       if (c == '{') return open(c);
+      if (c == '\xEF')
+        fail("expected an object, got 0xEF: a byte order mark, perhaps of a file that was put behind another");
       if (kind_of(c).empty()) fail_expected("an object", c);
       fail_line(fmt::format("expected an object, got a JSON {}", kind_of(c)));
     case Next::first_key:

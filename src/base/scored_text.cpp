@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -55,11 +56,12 @@ struct IdSink {
 /// Turns documents into ids, as they come.
 class ScoringEncoder {
  public:
-  /// documents_end: with the end mark, where the model has one.
+  /// documents_end: with the end mark, where the model has one. unknown: how many characters are, for memory.
   ScoringEncoder(const std::string& source, bool documents_end, const Tokenizer& tokenizer, const DataConfig& data,
-                 IdSink sink)
+                 std::uint64_t unknown, IdSink sink)
       : tokenizer_(tokenizer), end_mark_(documents_end && tokenizer.has_end_mark()), sink_(std::move(sink)) {
     scored_.source = source;
+    scored_.unknown.reserve(unknown);
     scored_.begin_marks = end_mark_ ? begin_marks(data) : BeginMarks::none;
   }
 
@@ -121,22 +123,21 @@ struct IdsInMemory {
 using ReadInto = std::function<void(ScoringEncoder&)>;
 
 ScoredText scored_in_memory(const std::string& source, bool end_mark, const Tokenizer& tokenizer,
-                            const DataConfig& data, std::uint64_t ids, const ReadInto& read_into) {
+                            const DataConfig& data, const ScoredSize& size, const ReadInto& read_into) {
   IdsInMemory in_memory;
-  in_memory.ids.reserve(ids);
-  ScoringEncoder encoder(source, end_mark, tokenizer, data, in_memory.sink());
+  in_memory.ids.reserve(size.ids());
+  ScoringEncoder encoder(source, end_mark, tokenizer, data, size.unknown, in_memory.sink());
   read_into(encoder);
   return encoder.finish(in_memory.split(data));
 }
 
-/// With the ids in a file in the folder, without a name.
-ScoredText scored_in_file(const std::string& folder, const std::string& source, bool end_mark,
-                          const Tokenizer& tokenizer, const DataConfig& data, const ReadInto& read_into) {
-  const UnnamedFile file = unnamed_cache_file(folder, "the ids of " + source);
+/// With the ids in a file.
+ScoredText scored_in_file(const UnnamedFile& file, const std::string& source, bool end_mark, const Tokenizer& tokenizer,
+                          const DataConfig& data, const ScoredSize& size, const ReadInto& read_into) {
   TokenFileWriter writer(file, 1, tokenizer.size() <= 1 << 16 ? 2 : 4);
-  ScoringEncoder encoder(source, end_mark, tokenizer, data,
+  ScoringEncoder encoder(source, end_mark, tokenizer, data, size.unknown,
                          {[&](std::span<const std::int32_t> ids) { writer.append(0, ids); },
-                          [&](std::int64_t size) { writer.add_document(0, size); }});
+                          [&](std::int64_t ids) { writer.add_document(0, ids); }});
   read_into(encoder);
   writer.finish(nullptr);
   return encoder.finish({std::make_shared<const TokenFile>(file.reader()), 0, data.crosses_documents()});
@@ -179,7 +180,7 @@ std::int64_t ScoredText::mark_at(std::int64_t start) const {
 }
 
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data) {
-  return scored_in_memory(documents.path, documents.end_mark, tokenizer, data, 0, [&](ScoringEncoder& encoder) {
+  return scored_in_memory(documents.path, documents.end_mark, tokenizer, data, {}, [&](ScoringEncoder& encoder) {
     for (const auto& text : documents.texts) encoder.add(text, true);
   });
 }
@@ -190,9 +191,10 @@ ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const 
   ThreadPool pool(reading_threads(progress.total(), threads));
   const ScoredSize size = size_of(text, tokenizer, pool, progress.of(text));
   const std::string source = input_name(text.path());
-  const std::string folder = size.ids() < kCachedFrom ? "" : cache_folder(data, kCachedFrom);
-  require_memory(folder.empty() ? size.bytes() : size.unknown_bytes(), available(),
-                 fmt::format("the {} of {}", folder.empty() ? "ids" : "unknown characters", source),
+  std::optional<UnnamedFile> file;
+  if (size.ids() >= kCachedFrom) file = unnamed_cache_file(data, "the ids of " + source);
+  require_memory(file ? size.unknown_bytes() : size.bytes(), available(),
+                 fmt::format("the {} of {}", file ? "unknown characters" : "ids", source),
                  "score a part of the text at a time");
   const auto read_into = [&](ScoringEncoder& encoder) {
     const auto encode = [&](const TextBlock& block, std::size_t) {
@@ -200,8 +202,8 @@ ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const 
     };
     if (text.read(pool, {{}, encode}, progress.of(text)) != size.summary) fail_changed(text.path());
   };
-  if (folder.empty()) return scored_in_memory(source, text.end_mark(), tokenizer, data, size.ids(), read_into);
-  return scored_in_file(folder, source, text.end_mark(), tokenizer, data, read_into);
+  if (!file) return scored_in_memory(source, text.end_mark(), tokenizer, data, size, read_into);
+  return scored_in_file(*file, source, text.end_mark(), tokenizer, data, size, read_into);
 }
 
 }  // namespace chargpt

@@ -12,19 +12,22 @@ namespace chargpt {
 Spool::Spool(DataConfig data, std::string what) : data_(std::move(data)), what_(std::move(what)) {}
 
 void Spool::append(std::string_view bytes) {
+  const bool were_few = size_ < kCachedFrom;
   size_ += bytes.size();
-  const std::string folder = file_ || size_ < kCachedFrom ? "" : cache_folder(data_, size_);
-  if (!folder.empty()) {
-    file_ = unnamed_cache_file(folder, "the bytes of " + what_);
-    writer_.emplace(file_->writer());
-    writer_->write(std::exchange(bytes_, {}));
-  }
+  if (were_few && size_ >= kCachedFrom) move_to_file();
   if (file_) {
     writer_->write(bytes);
   } else {
     require_memory_for(bytes.size());
     bytes_ += bytes;
   }
+}
+
+void Spool::move_to_file() {
+  file_ = unnamed_cache_file(data_, "the bytes of " + what_);
+  if (!file_) return;
+  writer_.emplace(file_->writer());
+  writer_->write(std::exchange(bytes_, {}));
 }
 
 /// Before the string takes twice what it has.

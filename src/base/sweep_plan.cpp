@@ -34,9 +34,9 @@ void require_files(const DataConfig& data) {
   }
 }
 
-/// Of memory.
+/// Of memory, or of a file that has no name and is there for this corpus alone.
 std::size_t bytes_of(const Corpus& corpus) {
-  if (!corpus.train.in_memory()) return 0;
+  if (!corpus.file.empty()) return 0;
   return static_cast<std::size_t>(corpus.train.size() + corpus.val.size() + corpus.test.size()) * sizeof(std::int32_t);
 }
 

@@ -143,10 +143,10 @@ std::size_t BlockCutter::cut_of(const RawBlock& block) const {
 void BlockCutter::require_short_rest() const {
   if (rest_.size() <= kLongestRest) return;
   if (format_ != DataFormat::jsonl) require_utf8({rest_.data(), end_of_characters(rest_)}, place_, name_);
-  fail_bad_data(
-      fmt::format("{}: more than {} bytes of nothing but combining marks, which normalisation puts in order together; "
-                  "set data.normalize to none",
-                  name_, kLongestRest));
+  fail_bad_data(fmt::format(
+      "{}: more than {} bytes of nothing but combining marks or ends of syllables, which are normalised together; "
+      "set data.normalize to none",
+      name_, kLongestRest));
 }
 
 RawBlock BlockCutter::next() {

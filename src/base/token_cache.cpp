@@ -89,9 +89,19 @@ std::string cache_folder(const DataConfig& data, std::optional<std::uint64_t> by
   return *bytes < kCachedFrom ? "" : user_cache() + "/chargpt/texts";
 }
 
-UnnamedFile unnamed_cache_file(const std::string& folder, const std::string& what) {
-  make_cache_folder(folder);
-  return {folder, what};
+std::optional<UnnamedFile> unnamed_cache_file(const DataConfig& data, const std::string& what) {
+  if (data.cache == "off") return std::nullopt;
+  try {
+    const std::string folder = cache_folder(data, kCachedFrom);
+    make_folders(folder);
+    return UnnamedFile(folder,
+                       fmt::format("{} (in a file without a name in {}, which data.cache names)", what, folder));
+  } catch (const Error& error) {
+    if (data.cache == "auto") return std::nullopt;
+    throw Error(
+        error.code(),
+        fmt::format("{}; name another folder, or set data.cache to off, which takes memory instead", error.what()));
+  }
 }
 
 TokenCache::TokenCache(std::string folder, Json key)

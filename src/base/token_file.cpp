@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -210,7 +211,9 @@ void TokenFile::refuse(const std::string& what) const {
 }
 
 void TokenFile::fail(const std::string& what) const {
-  refuse(is_open_ ? what + "; delete this file, and the text is prepared anew" : what);
+  std::error_code ignored;
+  const bool has_name = std::filesystem::exists(path(), ignored);
+  refuse(is_open_ && has_name ? what + "; delete this file, and the text is prepared anew" : what);
 }
 
 void TokenFile::read(std::size_t section, std::int64_t position, std::span<std::int32_t> ids) const {

@@ -6,13 +6,13 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "descriptor.hpp"
 
 namespace chargpt {
 
-UnnamedFile::UnnamedFile(const std::string& folder, const std::string& what)
-    : name_(fmt::format("{} (in a file without a name in {})", what, folder)) {
+UnnamedFile::UnnamedFile(const std::string& folder, std::string name) : name_(std::move(name)) {
   std::string path = folder + "/.tmp-XXXXXX";
   file_ = std::make_shared<const Descriptor>(::mkostemp(path.data(), O_CLOEXEC));
   const int error = errno;

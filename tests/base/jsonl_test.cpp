@@ -159,6 +159,8 @@ TEST(JsonlReader, NamesThePlaceOfAFault) {
   expect_fault(good + "{\"n\": 1, \"n\": 2}", "d, line 3, column 13: key \"n\" stands twice in one object");
   expect_fault(good + "{\"n\": " + nested(64) + "}", "d, line 3, column 70: nested deeper than 64 levels");
   expect_fault(good + "hello", "d, line 3, column 1: expected an object, got 'h'");
+  expect_fault(good + "\xEF\xBB\xBF{}",
+               "d, line 3, column 1: expected an object, got 0xEF: a byte order mark, perhaps");
   expect_fault(good + "7", "d, line 3: expected an object, got a JSON number");
   expect_fault(good + "{\"text\": {}}", "d, line 3: field \"text\" should be a string, is a JSON object");
   expect_fault(good + "{\"n\": 1}", "d, line 3: no field \"text\"; name the field that holds the text with data.field");

@@ -104,6 +104,7 @@ TEST(ReadForScoring, WhatDoesNotFitIntoMemoryIsRefused) {
   const Tokenizer tokenizer({U'a'}, false);
   constexpr std::int64_t kNeeded = 4 * (3 << 20) + 2 * 24 + 2 * 4 + 8;
   EXPECT_EQ(read(path, tokenizer, {}, kNeeded).split.size(), 3 << 20);
+  EXPECT_EQ(read(path, tokenizer, {}, kNeeded).unknown.capacity(), 2);
   expect_error(ExitCode::out_of_memory, {path, "take 13 MiB, but 12 MiB are free"},
                [&] { read(path, tokenizer, {}, kNeeded - 1); });
 }
@@ -119,10 +120,9 @@ TEST(ReadForScoring, ALargeTextLiesInAFileWithoutAName) {
     DataConfig data{.format = DataFormat::lines, .cross_documents = cross, .cache = "off"};
     const ScoredText in_memory = read(path, tokenizer, data);
     data.cache = cache;
-    const ScoredText in_file = read(path, tokenizer, data, 1 << 20);
-    EXPECT_TRUE(in_memory.split.in_memory());
-    EXPECT_FALSE(in_file.split.in_memory());
+    const ScoredText in_file = read(path, tokenizer, data, 1 << 20);  // the ids would take 80 MiB
     expect_equal(in_file, in_memory);
+    EXPECT_EQ(in_file.unknown.capacity(), in_file.unknown.size());  // memory was asked for just these
     EXPECT_TRUE(names_in(cache).empty());
   }
 }

@@ -149,6 +149,22 @@ TEST_F(PreparedText, TakesLittleMemoryFromStandardInputOrPacked) {
   }
 }
 
+TEST_F(PreparedText, NeedsNoFolderForWhatIsNotKept) {
+  write_text(dir_ / "d.txt", 20 * kMegabyte, "\n");
+  dir_.write("file", "");
+  for (const std::string where : {"unset HOME XDG_CACHE_HOME", "export XDG_CACHE_HOME=\"$PWD/file\""}) {
+    const auto check = shell(where + "; exec \"$0\" \"$@\" < d.txt", {"data", "check", "--data", "-"});
+    EXPECT_EQ(check.code, 0) << check.err;
+  }
+  const auto named = shell("exec \"$0\" \"$@\" < d.txt", {"data", "check", "--data", "-", "--set", "data.cache=file"});
+  EXPECT_EQ(named.code, 73) << named.err;
+  EXPECT_NE(named.err.find("set data.cache to off"), std::string::npos) << named.err;
+  const auto full =
+      shell("ulimit -f 1000; exec \"$0\" \"$@\" < d.txt", {"data", "check", "--data", "-", "--set", "data.cache=c"});
+  EXPECT_EQ(full.code, 74) << full.err;
+  EXPECT_NE(full.err.find("which data.cache names"), std::string::npos) << full.err;
+}
+
 TEST_F(PreparedText, StandardInputThatDoesNotFitIsRefused) {
   const auto stats = shell("head -c 200000000 /dev/zero | tr '\\0' a | (ulimit -v 400000; exec \"$0\" \"$@\")",
                            {"data", "stats", "--data", "-", "--set", "data.cache=off"});

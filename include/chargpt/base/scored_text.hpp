@@ -56,12 +56,12 @@ struct ScoredText {
 /// listed.
 ScoredText encode_for_scoring(const Documents& documents, const Tokenizer& tokenizer, const DataConfig& data = {});
 
-/// The same of a text in files, which is read twice, some blocks at a time. Of kCachedFrom characters or more the ids
-/// lie in an unnamed file in the folder that data.cache names, unless that is off; else in memory, 4 bytes for each
-/// character and up to 8 for each document. 24 bytes are held for each unknown character.
-/// Error(out_of_memory) when that is more than `available()` bytes, before it is taken; bad_data when the text changes
-/// between the readings; else as TextReader and Spool. `available` is asked between the readings, since of standard
-/// input some is held from the first one on. Throws Interrupted as `events` say.
+/// The same of a text in files, which is read twice, some blocks at a time. kCachedFrom ids or more, two counted for
+/// each document's marks, lie in an unnamed_cache_file(), if there can be one; else in memory, 4 bytes for each and up
+/// to 8 for each document. 24 bytes are held for each unknown character. Error(out_of_memory) when that is more than
+/// `available()` bytes, before it is taken; bad_data when the text changes between the readings; else as TextReader and
+/// Spool. `available` is asked between the readings, since of standard input some is held from the first one on. Throws
+/// Interrupted as `events` say.
 ScoredText read_for_scoring(TextReader& text, const Tokenizer& tokenizer, const DataConfig& data, std::int64_t threads,
                             const PreparationEvents& events, const std::function<std::int64_t()>& available);
 

@@ -28,8 +28,6 @@ class Split {
   /// The document that the id at `position` belongs to.
   std::int64_t document_at(std::int64_t position) const { return offsets().piece_at(position); }
 
-  bool in_memory() const { return !file_; }
-
   /// Stretches of ids that windows may lie in: each document, or all of them together where windows cross them.
   std::int64_t stretches() const { return cross_ ? std::min(std::int64_t{1}, size()) : documents(); }
   std::int64_t stretch_start(std::int64_t s) const { return cross_ ? s * size() : start(s); }

@@ -12,8 +12,8 @@
 
 namespace chargpt {
 
-/// Bytes that come once, to be read as often as needed: less than kCachedFrom of them in memory, more in an unnamed
-/// file in the folder that data.cache names, or where that is off in memory too.
+/// Bytes that come once, to be read as often as needed: less than kCachedFrom of them in memory, more in an
+/// unnamed_cache_file(), or in memory where there is none.
 class Spool {
  public:
   /// `what`: names it in messages.
@@ -25,6 +25,7 @@ class Spool {
   std::unique_ptr<ByteSource> source() const;
 
  private:
+  void move_to_file();
   void require_memory_for(std::size_t more) const;
 
   DataConfig data_;

@@ -21,8 +21,9 @@ struct RawBlock {
   bool last = false;                ///< the file ends with them
 };
 
-/// Cuts a file into blocks of about `size` bytes, fewer where it cannot be cut behind them. JSONL is parsed here, since
-/// where its lines end a parser tells best; all else is left to decode(), which any thread can do.
+/// Cuts a file into blocks of about `size` bytes, fewer or up to kLongestRest more where it cannot be cut there. JSONL
+/// is parsed here, since where its lines end a parser tells best; all else is left to decode(), which any thread can
+/// do.
 class BlockCutter {
  public:
   /// `bytes`: unpacked, and text in UTF-8 unless it is invalid; of the file `name`. `format`: not automatic.

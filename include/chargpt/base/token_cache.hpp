@@ -21,8 +21,9 @@ inline constexpr std::uint64_t kCachedFrom = 16 << 20;
 /// Error(cannot_create) when neither variable is set.
 std::string cache_folder(const DataConfig& data, std::optional<std::uint64_t> bytes);
 
-/// A file in that folder for what nobody else wants. `what`: names it in messages. Errors: cannot_create, io.
-UnnamedFile unnamed_cache_file(const std::string& folder, const std::string& what);
+/// A file in the folder that data.cache names, for what nobody else wants and would take much memory. Nothing where
+/// that is off, or auto and its folder cannot be written to. `what`: names it in messages. Errors: cannot_create, io.
+std::optional<UnnamedFile> unnamed_cache_file(const DataConfig& data, const std::string& what);
 
 /// One token file in a folder of them. Its name is a hash of its key, which is all that its ids depend on; nothing else
 /// is ever taken for it. The folder may be emptied at any time.

@@ -14,8 +14,8 @@ class Descriptor;
 /// killed.
 class UnnamedFile {
  public:
-  /// In a folder that is there. `what`: names it in messages. Errors: cannot_create, io.
-  UnnamedFile(const std::string& folder, const std::string& what);
+  /// In a folder that is there. Messages call it `name`. Errors: cannot_create, io.
+  UnnamedFile(const std::string& folder, std::string name);
 
   FileWriter writer() const;  ///< what it writes goes behind what was written
   FileReader reader() const;
