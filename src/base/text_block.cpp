@@ -13,8 +13,6 @@
 namespace chargpt {
 namespace {
 
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 /// The end of the last whole character: the first byte of one that is cut is among the last three.
 std::size_t end_of_characters(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {

@@ -59,8 +59,6 @@ char32_t three_byte_code_point(const char* bytes) {
 
 bool begins_three_bytes(char lead) { return (lead & 0xF0) == 0xE0; }
 
-bool is_continuation(char byte) { return (byte & 0xC0) == 0x80; }
-
 /// Whether three bytes are a well-formed sequence: neither one longer than need be nor a surrogate. Few and plain
 /// comparisons, since text in such characters passes here byte by byte.
 bool is_three_byte_sequence(const char* bytes) {

@@ -13,6 +13,9 @@ std::u32string decode_utf8(std::string_view text, const std::string& source);
 /// Offset of the first byte that belongs to no well-formed sequence, or text.size().
 std::size_t find_invalid_utf8(std::string_view text);
 
+/// Whether a byte is one of a sequence behind its first.
+inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
 /// Appends the code points of a text that is known to be well-formed.
 void append_valid_utf8(std::string_view text, std::u32string& code_points);
 
